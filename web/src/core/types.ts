@@ -1,0 +1,205 @@
+/**
+ * The public types of the engine: what goes in and what comes out. No code here.
+ *
+ * Shapes: `[L, H, T, S]` is a row-major flat `Float32Array`; L layers, H heads, T queries, S keys, E embedding width,
+ * V vocabulary. For self-attention S = T = the number of tokens.
+ */
+
+/** A dense row-major tensor of f32. `data.length` is the product of `shape`. */
+export interface Tensor {
+  readonly data: Float32Array;
+  readonly shape: readonly number[];
+}
+
+/** The wasm builds. `auto` takes relaxed SIMD where the engine's host has it, else SIMD128. */
+export type Build = 'simd128' | 'relaxed-simd';
+
+/** Where the engine's wasm comes from; the default is the file next to the package's own modules. */
+export interface EngineOptions {
+  /** Which build to load. Default `auto`. A build that the host cannot run is an error, never a silent swap. */
+  readonly build?: Build | 'auto';
+  /** Folder that holds `multihead-simd128.wasm` and `multihead-relaxed-simd.wasm`. */
+  readonly wasmUrl?: string | URL;
+  /** The wasm itself, for hosts without fetch (edge workers, single-file pages). Then `build` names what it is. */
+  readonly wasm?: BufferSource | WebAssembly.Module;
+}
+
+/**
+ * Which keys a query may see, for `model.run`. Parts combine: a key is visible when every part allows it (the order and
+ * exact rules are in `c/include/multihead.h`, section 3). An empty object is bidirectional attention.
+ */
+export interface MaskOptions {
+  readonly causal?: boolean;
+  /** Sliding window: tokens visible on each side (`[left, right]` or one number for both). */
+  readonly window?: number | readonly [left: number, right: number];
+  /** The first `prefix` keys are visible to all, whatever causal and window say. */
+  readonly prefix?: number;
+  /** Key positions switched off, as padding is. */
+  readonly padding?: readonly number[];
+  /**
+   * A painted mask: nonzero HIDES. Length T·T (all layers and heads), H·T·T (all layers), or L·H·T·T. It can only hide
+   * more than the rest allows; to show what `causal` hides, leave `causal` out and paint the whole mask.
+   */
+  readonly hidden?: Uint8Array;
+}
+
+/** `zero`: the head's output is 0. `mean`: its mean over positions. `uniform`: equal weight on every visible key. */
+export type AblationKind = 'zero' | 'mean' | 'uniform';
+
+export interface Ablation {
+  readonly layer: number;
+  readonly head: number;
+  readonly kind: AblationKind;
+}
+
+export interface RunOptions {
+  readonly mask?: MaskOptions;
+  /** Factor on QKᵀ: `default` is 1/√d_k, `none` is 1, or a number. */
+  readonly scale?: 'default' | 'none' | number;
+  /** softmax(scores / temperature); > 0. Default 1. */
+  readonly temperature?: number;
+  readonly ablate?: readonly Ablation[];
+  /** Also return `rawScores` (QKᵀ) and `scores` (scaled and masked, −Infinity where hidden). */
+  readonly stages?: boolean;
+  /** Also return the hidden states. */
+  readonly hidden?: boolean;
+  /** Positions whose logits are wanted. Default `none`. */
+  readonly logits?: 'none' | 'last' | 'all' | readonly number[];
+  /** How many most probable tokens to name at each position of `logits`. Default 5; 0 for none. */
+  readonly topK?: number;
+  /** For text input: close with the model's end token. Default: false with a causal mask, else true. */
+  readonly endToken?: boolean;
+  /** For text input: token positions (after the start token is added) to replace by the model's mask token. */
+  readonly maskTokens?: readonly number[];
+  /** Text too long: `error` (default) throws code `too-long`; `truncate` runs what fits and returns the rest in `overflow`. */
+  readonly tooLong?: 'error' | 'truncate';
+  /** Fail with code `nonfinite`, naming the tensor, if a NaN or infinity appears. Default true. */
+  readonly checkFinite?: boolean;
+  /** Rejects with an AbortError; a run that has begun finishes and is dropped. */
+  readonly signal?: AbortSignal;
+}
+
+/** One token. `start`..`end` is its span in the text, in UTF-16 units; special tokens have an empty span. */
+export interface Token {
+  readonly id: number;
+  /** Readable text: the exact slice of the input it covers (case kept), or the special token's name, as `<s>`. */
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+  readonly special: boolean;
+  /** True when it begins a word (text after a space, or a script without spaces). */
+  readonly wordStart: boolean;
+}
+
+export interface Prediction {
+  readonly id: number;
+  /** Readable text with its leading space removed. */
+  readonly text: string;
+  readonly probability: number;
+}
+
+export interface TopK {
+  readonly position: number;
+  readonly predictions: readonly Prediction[];
+}
+
+/** Columns of `rowStatistics` and `headStatistics`, by name; meaning in `c/include/multihead.h`, section 8. */
+export interface StatisticNames {
+  readonly row: readonly string[];
+  readonly head: readonly string[];
+}
+
+export interface RunResult {
+  readonly tokens: readonly Token[];
+  /** Tokens that did not fit the model (only with `tooLong: 'truncate'`). */
+  readonly overflow: readonly Token[];
+  readonly layers: number;
+  readonly heads: number;
+  /** `[L, H, T, T]` */
+  readonly attention: Float32Array;
+  /** `[L, H, T, names.row.length]` */
+  readonly rowStatistics: Float32Array;
+  /** `[L, H, names.head.length]` */
+  readonly headStatistics: Float32Array;
+  readonly statisticNames: StatisticNames;
+  /** `[L, H, T, T]` each, with `stages`. */
+  readonly rawScores?: Float32Array;
+  readonly scores?: Float32Array;
+  /** `[L + 1, T, E]`, with `hidden`. */
+  readonly hidden?: Float32Array;
+  /** `[positions, V]`, with `logits`. */
+  readonly logits?: Float32Array;
+  readonly logitPositions: readonly number[];
+  readonly topK: readonly TopK[];
+  /** Rows, over all layers and heads, that could see no key: zero weights, zero output. */
+  readonly maskedRows: number;
+  /** Time of the forward pass and statistics alone, in milliseconds. */
+  readonly milliseconds: number;
+  readonly build: Build;
+}
+
+/** What the model is, read from its `config.json`. */
+export interface ModelInfo {
+  readonly name: string;
+  readonly layers: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly embedDim: number;
+  readonly headDim: number;
+  readonly ffnDim: number;
+  readonly vocabulary: number;
+  /** Most tokens it takes, special ones included. */
+  readonly positions: number;
+  /** Masks it was trained with: `causal`, `bidirectional`, `window`. */
+  readonly trainedMasks: readonly string[];
+  /** Half-width of the trained window, or 0. */
+  readonly trainedWindow: number;
+  readonly hasMaskToken: boolean;
+  readonly parameters: number;
+  readonly bytes: number;
+}
+
+/** Model files: a folder URL, or each file as URL, bytes, Blob/File, or (JSON ones) parsed object. */
+export type ModelFile = string | URL | ArrayBuffer | Uint8Array | Blob;
+export interface ModelFiles {
+  readonly config: ModelFile | object;
+  readonly weights: ModelFile;
+  readonly tokenizer: ModelFile | object;
+  readonly tokenizerConfig?: ModelFile | object;
+  readonly name?: string;
+}
+export type ModelSource = string | URL | ModelFiles;
+
+export interface Progress {
+  readonly file: 'config' | 'weights' | 'tokenizer' | 'wasm';
+  readonly loaded: number;
+  /** 0 if unknown. */
+  readonly total: number;
+}
+
+export interface LoadOptions extends EngineOptions {
+  readonly onProgress?: (progress: Progress) => void;
+  readonly signal?: AbortSignal;
+  /**
+   * `worker`: in a Web Worker, the page never blocks (default in browsers). `here`: in this thread (default in Node).
+   */
+  readonly thread?: 'worker' | 'here';
+  /** URL of `worker.js`, where a bundler cannot find it by itself. */
+  readonly workerUrl?: string | URL;
+}
+
+/** A loaded model. The same interface in a worker and in this thread. */
+export interface Model {
+  readonly info: ModelInfo;
+  readonly build: Build;
+  /** Runs text, or token ids as they are. */
+  run(input: string | readonly number[], options?: RunOptions): Promise<RunResult>;
+  /**
+   * As `run`, for typing: while one run is under way only the newest waiting request is kept; a replaced one resolves to
+   * `undefined`.
+   */
+  runLatest(input: string | readonly number[], options?: RunOptions): Promise<RunResult | undefined>;
+  /** All tokens of a text, however long. */
+  tokenize(text: string, options?: { readonly endToken?: boolean }): Promise<readonly Token[]>;
+  dispose(): void;
+}
