@@ -514,6 +514,7 @@ enum mh_field_kind {
     MH_FIELD_INT32 = 2,
     MH_FIELD_UINT32 = 3,
     MH_FIELD_FLOAT = 4,
+    MH_FIELD_TEXT = 5, /* char array, NUL-terminated */
 };
 
 struct mh_field {
