@@ -42,8 +42,18 @@ void mh_pack(float *packed, const float *b, size_t k, size_t n, size_t k_stride,
 void mh_gemm(float *c, size_t c_stride, const float *a, size_t a_stride, const float *packed_b,
              const float *bias, size_t m, size_t n, size_t k, size_t n0, size_t n1);
 
+/* The same, summing only over k0 <= k < k1 (columns k0 .. k1 of A, rows k0 .. k1 of B): what a
+ * mask hides costs nothing. a and packed_b are those of the whole product, k its full length. */
+void mh_gemm_range(float *c, size_t c_stride, const float *a, size_t a_stride,
+                   const float *packed_b, const float *bias, size_t m, size_t n, size_t k,
+                   size_t n0, size_t n1, size_t k0, size_t k1);
+
 /* ===== Rows ===================================================================================
  * `n` is the length of the row. in and out may be the same pointer. */
+
+/* Sums of a row run in blocks of this many floats; the blocks are added up in double, so that the
+ * rounding error does not grow with n. */
+#define MH_SUM_BLOCK 256
 
 /* max of x; -inf if n == 0. NaN is ignored unless all are NaN. */
 float mh_row_max(const float *x, size_t n);
