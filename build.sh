@@ -18,6 +18,7 @@
 #
 # A step whose inputs have not changed is skipped.
 set -euo pipefail
+shopt -s nullglob
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 C_WARNINGS=(-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror)
@@ -331,28 +332,30 @@ find_relaxed_compiler() {
     say "  relaxed SIMD: $RELAXED_FROM"
 }
 
-# report_wasm FILE: checks it and prints its size.
-report_wasm() {
+# ship_wasm MADE TARGET: checks it, puts it in its place and prints its size.
+ship_wasm() {
     wasm_ok "$1"
+    mkdir -p dist/wasm
+    mv "$1" "$2"
     # shellcheck disable=SC2016  # the dollars are JavaScript's
     node -e '
       const bytes = require("node:fs").readFileSync(process.argv[1]);
       const brotli = require("node:zlib").brotliCompressSync(bytes);
-      console.log(`  ${process.argv[1]}  ${bytes.length} bytes, ${brotli.length} with brotli`);' "$1"
+      console.log(`  ${process.argv[1]}  ${bytes.length} bytes, ${brotli.length} with brotli`);' "$2"
 }
 
 build_simd128() {
     EMCC_SIMD=-msimd128
     compile build/wasm/simd128 "$(echo c/src/*/*.c)" emcc "${WASM_FLAGS[@]}" -msimd128 "${C_FLAGS[@]}"
-    link_with_emcc "$SIMD128" c/exports.txt "${OBJECTS[@]}"
-    report_wasm "$SIMD128"
+    link_with_emcc build/wasm/simd128.wasm c/exports.txt "${OBJECTS[@]}"
+    ship_wasm build/wasm/simd128.wasm "$SIMD128"
 }
 
 build_relaxed() {
     find_relaxed_compiler
     compile build/wasm/relaxed-simd "$(echo c/src/*/*.c)" "${RELAXED_COMPILE[@]}" "${C_FLAGS[@]}"
-    "$RELAXED_LINK" "$RELAXED" c/exports.txt "${OBJECTS[@]}"
-    report_wasm "$RELAXED"
+    "$RELAXED_LINK" build/wasm/relaxed-simd.wasm c/exports.txt "${OBJECTS[@]}"
+    ship_wasm build/wasm/relaxed-simd.wasm "$RELAXED"
 }
 
 build_wasm() {
@@ -364,7 +367,6 @@ build_wasm() {
         return
     fi
     say "wasm:"
-    mkdir -p dist/wasm
     find_emcc
     find_stack_setting
     build_simd128
@@ -374,6 +376,8 @@ build_wasm() {
     else
         build_relaxed
     fi
+    # The sources find the wasm where dist/ has it, beside core/.
+    ln -sfn ../../dist/wasm web/src/wasm
     mark_fresh wasm "$inputs"
 }
 
@@ -395,9 +399,11 @@ find_native_compiler() {
 
 # link_test OUTPUT OBJECT...: unless it is newer than all of them.
 link_test() {
-    local output=$1
+    local output=$1 cmocka
     shift
-    newer_than "$output" "$@" || "$NATIVE_CC" "${MODE_FLAGS[@]}" "$@" -lcmocka -lm -o "$output"
+    cmocka=$(pkg-config --libs cmocka 2>/dev/null || echo -lcmocka)
+    # shellcheck disable=SC2086  # a list of flags
+    newer_than "$output" "$@" || "$NATIVE_CC" "${MODE_FLAGS[@]}" "$@" $cmocka -lm -o "$output"
 }
 
 # build_native FOLDER FLAG...: the library, and a program in FOLDER/tests for each tests/c/test_*.c.
@@ -412,7 +418,7 @@ build_native() {
         rm -f "$library"
         ar rcs "$library" "${OBJECTS[@]}"
     fi
-    compile "$folder/objects" "$(find tests/c -name '*.c' | LC_ALL=C sort)" "$NATIVE_CC" "${MODE_FLAGS[@]}" "${C_FLAGS[@]}" -Itests/c
+    compile "$folder/objects" "$(echo tests/c/support/*.c tests/c/test_*.c)" "$NATIVE_CC" "${MODE_FLAGS[@]}" "${C_FLAGS[@]}" -Itests/c
     support=$(printf '%s\n' "${OBJECTS[@]}" | grep /tests/c/support/ || true)
     mkdir -p "$folder/tests"
     for test in tests/c/test_*.c; do

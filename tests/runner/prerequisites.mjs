@@ -1,0 +1,86 @@
+// What the tests need: on Debian or Ubuntu as root it is installed, anywhere else it is said how.
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { has, ROOT, run } from './command.mjs';
+
+const CMOCKA_HEADERS = ['/usr/include', '/usr/local/include', '/opt/homebrew/include'];
+const CHINESE_FONTS = ['/usr/share/fonts/opentype/noto', '/System/Library/Fonts'];
+
+/** A tool, the groups that use it, and the package that has it. */
+const TOOLS = [
+  { name: 'clang-format 19', groups: ['lint'], apt: 'clang-format-19', found: () => has('clang-format-19') },
+  { name: 'cppcheck', groups: ['lint'], apt: 'cppcheck', found: () => has('cppcheck') },
+  { name: 'shellcheck', groups: ['lint'], apt: 'shellcheck', found: () => has('shellcheck') },
+  {
+    name: 'a C compiler',
+    groups: ['native'],
+    apt: 'gcc libc6-dev',
+    found: async () => (await has('gcc')) || has('clang'),
+  },
+  { name: 'cmocka', groups: ['native'], apt: 'libcmocka-dev', found: () => hasFile(CMOCKA_HEADERS, 'cmocka.h') },
+  { name: 'Chromium', groups: ['package', 'e2e'], apt: 'chromium', found: hasChromium },
+  { name: 'a Chinese font', groups: ['e2e'], apt: 'fonts-noto-cjk', found: () => CHINESE_FONTS.some(hasEntries) },
+];
+
+function hasFile(folders, file) {
+  return folders.some((folder) => existsSync(`${folder}/${file}`));
+}
+
+function hasEntries(folder) {
+  return existsSync(folder) && readdirSync(folder).length > 0;
+}
+
+/** `CHROMIUM` names another browser of the family; tests/e2e/support/browser.ts reads it too. */
+function hasChromium() {
+  return existsSync(process.env.CHROMIUM ?? '/usr/bin/chromium');
+}
+
+async function missingTools(groups) {
+  const wanted = TOOLS.filter((tool) => tool.groups.some((group) => groups.includes(group)));
+  const found = await Promise.all(wanted.map((tool) => tool.found()));
+  return wanted.filter((_, index) => !found[index]);
+}
+
+async function aptInstall(packages) {
+  console.log(`installing ${packages.join(' ')} by apt`);
+  const env = { DEBIAN_FRONTEND: 'noninteractive' };
+  await run('apt-get', ['update', '-qq'], { env });
+  await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], { env, quiet: true });
+}
+
+async function installTools(groups) {
+  let missing = await missingTools(groups);
+  if (missing.length > 0 && process.getuid?.() === 0 && (await has('apt-get'))) {
+    await aptInstall(missing.flatMap(({ apt }) => apt.split(' ')));
+    missing = await missingTools(groups);
+  }
+  for (const { name, apt } of missing) {
+    console.error(`There is no ${name}, and tests will fail for it. Debian, Ubuntu:  sudo apt-get install ${apt}`);
+  }
+}
+
+/** npm keeps a lock file of its own in node_modules; an older one means that package-lock.json has changed since. */
+async function installPackages() {
+  const installed = `${ROOT}node_modules/.package-lock.json`;
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${ROOT}package-lock.json`).mtimeMs) {
+    return;
+  }
+  console.log('installing npm packages');
+  const { code } = await run('npm', ['ci', '--no-audit', '--no-fund']);
+  if (code !== 0) {
+    throw new Error('npm ci failed');
+  }
+}
+
+function checkNode() {
+  const major = Number(process.versions.node.split('.')[0]);
+  if (major < 20) {
+    throw new Error(`Node.js ${process.versions.node} is too old: 20.19 or newer is needed`);
+  }
+}
+
+/** Throws if the tests cannot even begin. */
+export async function prepare(groups) {
+  checkNode();
+  await installPackages();
+  await installTools(groups);
+}

@@ -1,0 +1,26 @@
+import { defineConfig } from 'vitest/config';
+
+// Node 20 keeps relaxed SIMD behind a flag; later versions have it on and do not know the flag.
+const major = Number(process.versions.node.split('.')[0]);
+const execArgv = major < 22 ? ['--experimental-wasm-relaxed-simd'] : [];
+
+function project(name: string, options: { testTimeout?: number; fileParallelism?: boolean } = {}) {
+  return {
+    extends: true as const,
+    test: { name, include: [`tests/${name}/**/*.test.ts`], ...options },
+  };
+}
+
+export default defineConfig({
+  root: new URL('..', import.meta.url).pathname,
+  test: {
+    pool: 'forks',
+    execArgv,
+    projects: [
+      project('wasm', { testTimeout: 60_000 }),
+      project('web'),
+      project('package', { testTimeout: 300_000, fileParallelism: false }),
+      project('e2e', { testTimeout: 60_000, fileParallelism: false }),
+    ],
+  },
+});
