@@ -11,6 +11,12 @@ export interface Tensor {
   readonly shape: readonly number[];
 }
 
+/** A dense row-major tensor of booleans, one byte each: nonzero is true. */
+export interface BoolTensor {
+  readonly data: Uint8Array;
+  readonly shape: readonly number[];
+}
+
 /** The wasm builds. `auto` takes relaxed SIMD where the engine's host has it, else SIMD128. */
 export type Build = 'simd128' | 'relaxed-simd';
 
@@ -22,6 +28,26 @@ export interface EngineOptions {
   readonly wasmUrl?: string | URL;
   /** The wasm itself, for hosts without fetch (edge workers, single-file pages). Then `build` names what it is. */
   readonly wasm?: BufferSource | WebAssembly.Module;
+}
+
+/**
+ * Which keys a query may see by their place, for MultiHeadAttention and scaledDotProductAttention: what torch has no
+ * argument for. Combines with the masks given there, by the rules in section 3 of `c/include/multihead.h`.
+ */
+export interface VisibleKeys {
+  /** Query i sees keys j <= i + queryOffset. */
+  readonly causal?: boolean;
+  /** Position of query 0 on the key axis: S - T for decoding. Default 0. */
+  readonly queryOffset?: number;
+  /** Sliding window: keys visible on each side of the query's own position; Infinity for no limit on a side. */
+  readonly window?: number | readonly [left: number, right: number];
+  /** The first `prefix` keys are visible to all, whatever causal and window say. */
+  readonly prefix?: number;
+  /** Block of each query [T] and key [S]: only keys of the query's own block are visible. Both or neither. */
+  readonly queryBlocks?: readonly number[];
+  readonly keyBlocks?: readonly number[];
+  /** Keys from here on are padding, for each batch entry [B]. */
+  readonly keyLengths?: readonly number[];
 }
 
 /**
@@ -192,6 +218,8 @@ export interface LoadOptions extends EngineOptions {
 export interface Model {
   readonly info: ModelInfo;
   readonly build: Build;
+  /** Where it computes: `here` also where a worker was wanted but the host allows none. */
+  readonly thread: 'worker' | 'here';
   /** Runs text, or token ids as they are. */
   run(input: string | readonly number[], options?: RunOptions): Promise<RunResult>;
   /**
