@@ -94,7 +94,8 @@ struct mh_error {
  * All parts combine: a key is visible to a query when every part that is set allows it. In order:
  *
  *   free_keys      the last `free_keys` keys are visible to every query, whatever the rest says
- *                  (the appended bias_k and zero keys of torch.nn.MultiheadAttention)
+ *                  (the appended bias_k and zero keys of torch.nn.MultiheadAttention). They have no
+ *                  position, and the arrays below leave them out: there S counts the other keys
  *   causal         key j <= query i + query_offset           (query_offset S - T for decoding)
  *   window         i + query_offset - window_left <= j <= i + query_offset + window_right
  *   prefix         keys j < prefix are visible whatever causal and window say (prefix LM)
