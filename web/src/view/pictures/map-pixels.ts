@@ -1,0 +1,212 @@
+/**
+ * The pixels of a map: weights through a lookup table into a small image, one pixel a cell, and that image onto a canvas,
+ * one square of device pixels a cell. `cellPixels` is pure; the rest draws on a canvas it is given.
+ */
+
+import { type ColourScale, LOG_DECADES, LUT_SIZE, textColourOn } from './colour.js';
+import { formatChange, formatWeight } from './format.js';
+import type { MapLayout, MapWindow } from './map-layout.js';
+
+/** The numbers of one map, as far as its pixels need them. All `[T, S]`. */
+export interface CellSource {
+  readonly weights: Float32Array;
+  readonly baseline: Float32Array | null;
+  readonly visible: Uint8Array | null;
+  /** S, the length of a row. */
+  readonly keyCount: number;
+  /** Index of the map's first number: maps of many heads lie in one array. */
+  readonly offset: number;
+}
+
+const TRANSPARENT = 0;
+
+/**
+ * Packed pixels of a window of cells, row by row; a hidden cell is transparent. With `bin` > 1 a pixel stands for
+ * bin × bin cells and shows the largest (the largest change, of differences), so that a thin line does not vanish; it
+ * is transparent only if all of them are hidden.
+ */
+export function cellPixels(source: CellSource, scale: ColourScale, window: MapWindow, bin = 1): Uint32Array {
+  const values = bin === 1 ? windowValues(source, window) : binnedValues(source, window, bin);
+  return toPixels(values, scale);
+}
+
+/** Values of a window, NaN where hidden. */
+function windowValues({ weights, baseline, visible, keyCount, offset }: CellSource, window: MapWindow): Float32Array {
+  const columns = window.keyTo - window.keyFrom;
+  const values = new Float32Array((window.queryTo - window.queryFrom) * columns);
+  let at = 0;
+  for (let query = window.queryFrom; query < window.queryTo; query++) {
+    const row = query * keyCount;
+    for (let cell = row + window.keyFrom; cell < row + window.keyTo; cell++, at++) {
+      if (visible && visible[cell] === 0) values[at] = Number.NaN;
+      else values[at] = (weights[offset + cell] as number) - (baseline ? (baseline[offset + cell] as number) : 0);
+    }
+  }
+  return values;
+}
+
+function binnedValues(source: CellSource, window: MapWindow, bin: number): Float32Array {
+  const columns = Math.ceil((window.keyTo - window.keyFrom) / bin);
+  const rows = Math.ceil((window.queryTo - window.queryFrom) / bin);
+  const binned = new Float32Array(rows * columns).fill(Number.NaN);
+  for (let query = window.queryFrom; query < window.queryTo; query++) {
+    const line = windowValues(source, { ...window, queryFrom: query, queryTo: query + 1 });
+    const row = Math.floor((query - window.queryFrom) / bin) * columns;
+    for (let key = 0; key < line.length; key++) {
+      const at = row + Math.floor(key / bin);
+      const value = line[key] as number;
+      // NaN compares false: the first visible value of a bin always gets in, a hidden one never does.
+      if (!(Math.abs(value) <= Math.abs(binned[at] as number)) && !Number.isNaN(value)) binned[at] = value;
+    }
+  }
+  return binned;
+}
+
+/** Values through the lookup table; NaN becomes transparent. The same rule as `lutIndex`, without a call per cell. */
+function toPixels(values: Float32Array, { kind, type, max, lut }: ColourScale): Uint32Array {
+  const pixels = new Uint32Array(values.length);
+  const last = LUT_SIZE - 1;
+  const log = type === 'log';
+  const factor = kind === 'diverging' ? LUT_SIZE / (2 * max) : LUT_SIZE / max;
+  const shift = kind === 'diverging' ? LUT_SIZE / 2 : 0;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] as number;
+    if (Number.isNaN(value)) {
+      pixels[i] = TRANSPARENT;
+      continue;
+    }
+    const position = log ? (1 + Math.log10(value / max) / LOG_DECADES) * LUT_SIZE : shift + value * factor;
+    pixels[i] = lut[position > 0 ? Math.min(last, position | 0) : 0] as number;
+  }
+  return pixels;
+}
+
+/** The colours of a picture's page, resolved. */
+export interface MapInk {
+  readonly paper: string;
+  readonly line: string;
+  readonly ink: string;
+  /** Hidden cells get heavier hatching. */
+  readonly strong: boolean;
+  readonly font: string;
+}
+
+type Context = CanvasRenderingContext2D;
+
+/** Draws a window of a map on a canvas, which it resizes to fit: `devicePixels` a drawn square. */
+export function drawMap(
+  canvas: HTMLCanvasElement,
+  source: CellSource,
+  scale: ColourScale,
+  { layout, window, ink }: { readonly layout: MapLayout; readonly window: MapWindow; readonly ink: MapInk },
+): void {
+  const { bin, devicePixels } = layout;
+  const columns = Math.ceil((window.keyTo - window.keyFrom) / bin);
+  const rows = Math.ceil((window.queryTo - window.queryFrom) / bin);
+  const width = columns * devicePixels;
+  const height = rows * devicePixels;
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+  const context = canvas.getContext('2d');
+  if (!context || width === 0 || height === 0) return;
+
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, width, height);
+  if (source.visible) {
+    const phase = { x: window.keyFrom * devicePixels, y: window.queryFrom * devicePixels };
+    fillHatch(context, ink, { width, height }, phase);
+  }
+  const pixels = cellPixels(source, scale, window, bin);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(toImage(pixels, columns, rows), 0, 0, width, height);
+
+  const pixelRatio = devicePixels / (layout.cell * bin);
+  if (layout.cell >= GRID_FROM) drawGrid(context, ink, { columns, rows, devicePixels });
+  if (layout.cell >= NUMBERS_FROM)
+    drawNumbers(context, source, { pixels, columns, window, layout, ink, scale, pixelRatio });
+}
+
+/** Cells from this size get lines between them. */
+const GRID_FROM = 8;
+/** Cells from this size show their number. */
+const NUMBERS_FROM = 32;
+
+let scratch: HTMLCanvasElement | undefined;
+
+/** The shared one-pixel-a-cell image. Valid until the next call. */
+function toImage(pixels: Uint32Array, columns: number, rows: number): HTMLCanvasElement {
+  scratch ??= document.createElement('canvas');
+  scratch.width = columns;
+  scratch.height = rows;
+  putPixels(scratch, pixels, columns, rows);
+  return scratch;
+}
+
+/** Puts packed pixels on a canvas, one to one. */
+export function putPixels(canvas: HTMLCanvasElement, pixels: Uint32Array, columns: number, rows: number): void {
+  const bytes = new Uint8ClampedArray(pixels.buffer as ArrayBuffer, pixels.byteOffset, pixels.byteLength);
+  canvas.getContext('2d', { willReadFrequently: true })?.putImageData(new ImageData(bytes, columns, rows), 0, 0);
+}
+
+/** Distance of two hatching lines in device pixels, and their width. */
+const HATCH = { distance: 6, width: 1 };
+
+/** Fills with diagonal lines that continue from window to window: `phase` is the canvas's place in the whole map. */
+export function fillHatch(
+  context: Context,
+  { paper, line, ink, strong }: Pick<MapInk, 'paper' | 'line' | 'ink' | 'strong'>,
+  { width, height }: { readonly width: number; readonly height: number },
+  phase: { readonly x: number; readonly y: number },
+): void {
+  context.fillStyle = paper;
+  context.fillRect(0, 0, width, height);
+  context.strokeStyle = strong ? ink : line;
+  context.lineWidth = HATCH.width;
+  context.beginPath();
+  const first = -((phase.x + phase.y) % HATCH.distance);
+  for (let x = first; x < width + height; x += HATCH.distance) {
+    context.moveTo(x + 0.5, -0.5);
+    context.lineTo(x - height - 0.5, height + 0.5);
+  }
+  context.stroke();
+}
+
+/** Lines of paper between the cells, a device pixel wide. */
+function drawGrid(
+  context: Context,
+  { paper, ink, strong }: MapInk,
+  { columns, rows, devicePixels }: { readonly columns: number; readonly rows: number; readonly devicePixels: number },
+): void {
+  context.globalAlpha = strong ? 1 : 0.5;
+  context.fillStyle = strong ? ink : paper;
+  for (let column = 1; column < columns; column++) context.fillRect(column * devicePixels, 0, 1, rows * devicePixels);
+  for (let row = 1; row < rows; row++) context.fillRect(0, row * devicePixels, columns * devicePixels, 1);
+  context.globalAlpha = 1;
+}
+
+interface NumberedCells {
+  readonly pixels: Uint32Array;
+  readonly columns: number;
+  readonly window: MapWindow;
+  readonly layout: MapLayout;
+  readonly ink: MapInk;
+  readonly scale: ColourScale;
+  readonly pixelRatio: number;
+}
+
+/** The weight (or difference) in every visible cell, in black or white by contrast. */
+function drawNumbers(context: Context, source: CellSource, cells: NumberedCells): void {
+  const { pixels, columns, window, layout, ink, pixelRatio } = cells;
+  context.font = `${Math.round(11 * pixelRatio)}px ${ink.font}`;
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  const values = windowValues(source, window);
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] as number;
+    if (Number.isNaN(value)) continue;
+    context.fillStyle = textColourOn(pixels[i] as number);
+    const x = ((i % columns) + 0.5) * layout.devicePixels;
+    const y = (Math.floor(i / columns) + 0.5) * layout.devicePixels;
+    context.fillText(source.baseline ? formatChange(value) : formatWeight(value), x, y);
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * How a picture finds the page's colours: styles with fallbacks, and what a canvas needs of them resolved. The shared
+ * styles and names of custom properties are in one place here.
+ */
+import { css, type ReactiveController, type ReactiveControllerHost } from 'lit';
+import { luminance, type Theme } from './colour.js';
+import type { MapInk } from './map-pixels.js';
+
+/** Every picture's own styles begin with these. Colours that are not set are the system's. */
+export const pictureStyles = css`
+  :host {
+    --ink: var(--mh-ink, CanvasText);
+    --paper: var(--mh-paper, Canvas);
+    --muted: var(--mh-muted, color-mix(in srgb, var(--ink) 65%, var(--paper)));
+    --line: var(--mh-line, color-mix(in srgb, var(--ink) 25%, var(--paper)));
+    --accent: var(--mh-accent, Highlight);
+    --focus: var(--mh-focus, var(--accent));
+    display: block;
+    position: relative;
+    box-sizing: border-box;
+    color: var(--ink);
+    background-color: var(--paper);
+    /* Carries --line to the canvas, which needs it as a resolved colour. */
+    text-decoration-color: var(--line);
+    font: 12px/1.3 var(--mh-font, system-ui, "PingFang SC", "Noto Sans SC", "Noto Sans CJK SC", "Microsoft YaHei", sans-serif);
+    font-variant-numeric: tabular-nums;
+    /* A change of colours ends a transition, and so is noticed: see ThemeController. */
+    transition: background-color 1ms;
+  }
+  :host([hidden]) {
+    display: none;
+  }
+  *,
+  *::before {
+    box-sizing: border-box;
+  }
+  svg text {
+    fill: currentColor;
+  }
+  .hidden-words {
+    position: absolute;
+    width: 1px;
+    height: 1px;
+    margin: -1px;
+    overflow: hidden;
+    clip-path: inset(50%);
+    white-space: nowrap;
+  }
+`;
+
+/** The resolved colours of a picture and whether its paper is light. */
+export interface PictureTheme extends MapInk {
+  readonly theme: Theme;
+}
+
+/** Reads the colours that style an element. */
+export function readTheme(element: HTMLElement): PictureTheme {
+  const style = getComputedStyle(element);
+  const paper = style.backgroundColor;
+  const strong = matchMedia('(prefers-contrast: more)').matches || matchMedia('(forced-colors: active)').matches;
+  return {
+    paper,
+    ink: style.color,
+    line: style.textDecorationColor,
+    font: style.fontFamily,
+    strong,
+    theme: luminance(resolveColour(paper)) > 0.18 ? 'light' : 'dark',
+  };
+}
+
+const resolved = new Map<string, number>();
+
+/** A packed pixel of any CSS colour, in whatever notation the browser reports it; transparent counts as white. */
+function resolveColour(colour: string): number {
+  const known = resolved.get(colour);
+  if (known !== undefined) return known;
+  const canvas = document.createElement('canvas');
+  canvas.width = canvas.height = 1;
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  if (!context) return 0xffffffff;
+  context.fillStyle = '#ffffff';
+  context.fillRect(0, 0, 1, 1);
+  context.fillStyle = colour;
+  context.fillRect(0, 0, 1, 1);
+  const [red, green, blue] = context.getImageData(0, 0, 1, 1).data as unknown as [number, number, number];
+  const pixel = ((blue << 16) | (green << 8) | red) >>> 0;
+  resolved.set(colour, pixel);
+  return pixel;
+}
+
+type Host = ReactiveControllerHost & HTMLElement;
+
+/** Draws its host again when the size, the pixel ratio or the colours of the page change. */
+export class ThemeController implements ReactiveController {
+  readonly #host: Host;
+  #observer: ResizeObserver | undefined;
+
+  constructor(host: Host) {
+    this.#host = host;
+    host.addController(this);
+  }
+
+  hostConnected(): void {
+    this.#observer = new ResizeObserver(this.#update);
+    this.#observer.observe(this.#host);
+    this.#host.addEventListener('transitionend', this.#colourChanged);
+    // A change of zoom or of the screen changes the pixel ratio, and is a resize of the window.
+    window.addEventListener('resize', this.#update);
+  }
+
+  hostDisconnected(): void {
+    this.#observer?.disconnect();
+    this.#host.removeEventListener('transitionend', this.#colourChanged);
+    window.removeEventListener('resize', this.#update);
+  }
+
+  readonly #update = (): void => this.#host.requestUpdate();
+
+  readonly #colourChanged = (event: TransitionEvent): void => {
+    if (event.target === this.#host && event.propertyName === 'background-color') this.#host.requestUpdate();
+  };
+}
