@@ -1,0 +1,46 @@
+/** Which language a page is read in, and its words. One i18next instance a language, shared, made when first asked for. */
+import { createInstance } from 'i18next';
+import { en, type MessageKey } from './en.js';
+import { zh } from './zh.js';
+
+export type { MessageKey } from './en.js';
+
+export const languages = ['en', 'zh'] as const;
+export type Language = (typeof languages)[number];
+
+export type Translate = (key: MessageKey, values?: Readonly<Record<string, string | number>>) => string;
+
+/** The language of ours that a BCP 47 tag asks for (`zh-Hant-TW` → zh), or null. */
+export function matchLanguage(tag: string | null | undefined): Language | null {
+  const primary = tag?.toLowerCase().split(/[-_]/)[0];
+  return languages.find((language) => language === primary) ?? null;
+}
+
+/** The first language of ours in the user's list; English if there is none. */
+export const preferredLanguage = (tags: readonly string[]): Language =>
+  tags.map(matchLanguage).find((language) => language !== null) ?? 'en';
+
+/** For `lang` attributes. */
+export const languageTag = (language: Language): string => (language === 'zh' ? 'zh-Hans' : 'en');
+
+const instances = new Map<Language, Translate>();
+
+/** The words of a language. The function for a language is always the same one. */
+export function translator(language: Language): Translate {
+  const known = instances.get(language);
+  if (known) return known;
+  const instance = createInstance({
+    lng: language,
+    fallbackLng: false,
+    resources: { en: { translation: en }, zh: { translation: zh } },
+    keySeparator: false,
+    nsSeparator: false,
+    // lit escapes what it inserts.
+    interpolation: { escapeValue: false },
+    initAsync: false,
+  });
+  void instance.init();
+  const translate: Translate = (key, values) => instance.t(key, values ?? {});
+  instances.set(language, translate);
+  return translate;
+}

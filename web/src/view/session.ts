@@ -1,0 +1,172 @@
+/**
+ * Keeps what the engine says in step with the state: one run under way at most, always for the newest state. Knows
+ * nothing of the page; whoever owns it is told when something changed.
+ *
+ * Several lenses may share one model, so that each queues here instead of calling `model.runLatest`, where the request
+ * of one would take the place of another's.
+ */
+import type { Model, RunResult } from '../core/types.js';
+import { isCausal, type Remap, tokenRemap } from './mask.js';
+import { isEdited, type LensState, runOptions, uneditedState } from './state.js';
+
+export interface LoadedBytes {
+  readonly loaded: number;
+  /** 0 while unknown. */
+  readonly total: number;
+}
+
+export type Status =
+  | ({ readonly kind: 'loading' } & LoadedBytes)
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+/** What the engine said of one state. */
+export interface Answer {
+  readonly state: LensState;
+  readonly result: RunResult;
+  /** The same text without edits; null when nothing is edited. */
+  readonly baseline: RunResult | null;
+}
+
+export interface SessionOwner {
+  /** The newest state. */
+  readonly state: LensState;
+  /** Tokens have moved: positions in the owner's state are to follow them, before the run. */
+  remap(remap: Remap): void;
+  /** Status or answer changed. */
+  changed(): void;
+}
+
+export interface ModelSupply {
+  /** Loads the model, or gives the one that is loaded already. */
+  acquire(address: string, onProgress: (bytes: LoadedBytes) => void): Promise<Model>;
+  /** Forgets a model that failed, so that the next `acquire` loads it anew. */
+  forget(address: string): void;
+}
+
+const sameBaseline = (a: LensState, b: LensState): boolean =>
+  a.text === b.text &&
+  a.mask.preset === b.mask.preset &&
+  a.mask.window === b.mask.window &&
+  a.mask.prefix === b.mask.prefix &&
+  a.replaced === b.replaced;
+
+export class Session {
+  status: Status = { kind: 'loading', loaded: 0, total: 0 };
+  /** The newest answer; null for an empty text and before the first. */
+  answer: Answer | null = null;
+  model: Model | null = null;
+
+  readonly #owner: SessionOwner;
+  readonly #supply: ModelSupply;
+  #address: string | null = null;
+  /** Ids of the tokens that the owner's positions refer to; null when they are to be taken as they are. */
+  #tokens: readonly number[] | null = null;
+  #baseline: Answer | null = null;
+  #busy = false;
+  #stale = false;
+  #closed = false;
+
+  constructor(owner: SessionOwner, supply: ModelSupply) {
+    this.#owner = owner;
+    this.#supply = supply;
+  }
+
+  /** The owner's state has changed. */
+  refresh(): void {
+    this.#stale = true;
+    if (!this.#busy && !this.#closed) void this.#work();
+  }
+
+  /** The next text is not a change of the old one: positions in the state are meant for it as they stand. */
+  startText(): void {
+    this.#tokens = null;
+  }
+
+  /** After a failure: loads what failed again. */
+  retry(): void {
+    if (this.#address !== null) this.#supply.forget(this.#address);
+    this.#address = null;
+    this.model = null;
+    this.refresh();
+  }
+
+  /** No more calls to the owner. The model stays loaded for others. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Goes on after `close`. */
+  open(): void {
+    this.#closed = false;
+    this.refresh();
+  }
+
+  async #work(): Promise<void> {
+    this.#busy = true;
+    try {
+      while (this.#stale && !this.#closed) await this.#answer();
+    } catch (error) {
+      this.#set({ kind: 'failed', error });
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  async #answer(): Promise<void> {
+    const model = await this.#loaded(this.#owner.state.model);
+    if (this.#owner.state.text.trim() === '') {
+      this.#stale = false;
+      this.answer = null;
+      this.#set({ kind: 'ready' });
+      return;
+    }
+    const size = await this.#followTokens(model);
+    if (size === null) return;
+    const { state } = this.#owner;
+    this.#stale = false;
+    const result = await model.run(state.text, runOptions(state, size, model.info));
+    const baseline = isEdited(state) ? await this.#unedited(model, state, size) : null;
+    this.answer = { state, result, baseline };
+    this.#set({ kind: 'ready' });
+  }
+
+  async #loaded(address: string): Promise<Model> {
+    if (this.model !== null && this.#address === address) return this.model;
+    this.#address = address;
+    this.model = null;
+    this.#baseline = null;
+    this.#set({ kind: 'loading', loaded: 0, total: 0 });
+    this.model = await this.#supply.acquire(address, (bytes) => {
+      if (this.#address === address && this.model === null) this.#set({ kind: 'loading', ...bytes });
+    });
+    return this.model;
+  }
+
+  /** Lets the owner's positions follow the tokens. The number of tokens, or null if the text changed meanwhile. */
+  async #followTokens(model: Model): Promise<number | null> {
+    const { text, mask } = this.#owner.state;
+    const causal = isCausal(mask);
+    const tokens = await model.tokenize(text, { endToken: !causal });
+    if (this.#owner.state.text !== text || isCausal(this.#owner.state.mask) !== causal) return null;
+    const ids = tokens.slice(0, model.info.positions).map((token) => token.id);
+    this.#owner.remap(
+      this.#tokens ? tokenRemap(this.#tokens, ids) : (position) => (position < ids.length ? position : null),
+    );
+    this.#tokens = ids;
+    return ids.length;
+  }
+
+  async #unedited(model: Model, state: LensState, size: number): Promise<RunResult> {
+    if (this.#baseline && sameBaseline(this.#baseline.state, state)) return this.#baseline.result;
+    const unedited = uneditedState(state);
+    const result = await model.run(state.text, runOptions(unedited, size, model.info));
+    this.#baseline = { state: unedited, result, baseline: null };
+    return result;
+  }
+
+  #set(status: Status): void {
+    this.status = status;
+    if (!this.#closed) this.#owner.changed();
+  }
+}
