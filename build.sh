@@ -52,6 +52,17 @@ fail() {
     exit 1
 }
 
+# print_sizes FILE...: as they are, and as a server sends them.
+print_sizes() {
+    node - "$@" <<'JS'
+for (const file of process.argv.slice(2)) {
+  const bytes = require('node:fs').readFileSync(file);
+  const brotli = require('node:zlib').brotliCompressSync(bytes);
+  console.log(`  ${file}  ${bytes.length} bytes, ${brotli.length} with brotli`);
+}
+JS
+}
+
 have() {
     command -v "$1" >/dev/null 2>&1
 }
@@ -332,16 +343,12 @@ find_relaxed_compiler() {
     say "  relaxed SIMD: $RELAXED_FROM"
 }
 
-# ship_wasm MADE TARGET: checks it, puts it in its place and prints its size.
+# ship_wasm MADE TARGET: checks it and puts it in its place.
 ship_wasm() {
     wasm_ok "$1"
     mkdir -p dist/wasm
     mv "$1" "$2"
-    # shellcheck disable=SC2016  # the dollars are JavaScript's
-    node -e '
-      const bytes = require("node:fs").readFileSync(process.argv[1]);
-      const brotli = require("node:zlib").brotliCompressSync(bytes);
-      console.log(`  ${process.argv[1]}  ${bytes.length} bytes, ${brotli.length} with brotli`);' "$2"
+    print_sizes "$2"
 }
 
 build_simd128() {
@@ -460,8 +467,49 @@ build_fuzz() {
 
 # ===== Web =====================================================================================
 
+# package_program NAME ARGUMENT...: runs a program of an npm package.
+package_program() {
+    local program=node_modules/.bin/$1
+    shift
+    [ -x "$program" ] || fail "the npm packages are not installed" "npm ci"
+    "$program" "$@"
+}
+
+# Compiles the sources one to one, and puts the files of each model beside its module.
+build_npm_package() {
+    local model
+    rm -rf dist/core dist/worker dist/view dist/models
+    package_program tsc -p web/tsconfig.build.json
+    package_program tsc -p web/tsconfig.models.json
+    for model in web/models/*/; do
+        find "$model" -type f -not -name '*.ts' -exec cp {} "dist/models/$(basename "$model")/" ';'
+    done
+}
+
+build_embed() {
+    package_program vite build --logLevel warn -c web/vite.embed.config.ts
+    cp -R dist/models dist/embed/models
+    find dist/embed/models -name '*.js' -delete -o -name '*.ts' -delete
+}
+
+build_site() {
+    package_program vite build --logLevel warn -c web/vite.config.ts
+    package_program vite build --logLevel warn -c web/vite.standalone.config.ts
+}
+
 build_web() {
-    say "web: nothing to build yet"
+    local inputs
+    inputs=$(fingerprint build.sh package.json package-lock.json tsconfig.json web dist/wasm)
+    if is_fresh web "$inputs" dist/core/index.js dist/embed/multihead-lens.js build/site/index.html build/site/standalone.html; then
+        say "web: up to date"
+        return
+    fi
+    say "web:"
+    build_npm_package
+    build_embed
+    build_site
+    print_sizes dist/embed/multihead-lens.js build/site/standalone.html build/site/assets/*.js
+    mark_fresh web "$inputs"
 }
 
 # ===== Other commands ==========================================================================

@@ -1,0 +1,80 @@
+import type { Plugin, Rolldown } from 'vite';
+
+/** How web/src/worker starts the worker; bundlers know it in just this form. */
+const SPAWN = /new Worker\(\s*new URL\('\.\/worker\.js', import\.meta\.url\),\s*\{\s*type: 'module',?\s*\}\s*\)/;
+
+/** How web/models/NAME/index.ts names the files of a model. */
+const MODEL_FILE = "new URL('./";
+
+/**
+ * Puts the worker's code into the bundle, to be started from a Blob. Use with `worker: { format: 'iife' }`: a page
+ * without an origin (file://, a sandboxed frame) may start a classic worker from a Blob, but not a module.
+ */
+export function inlineWorker(): Plugin {
+  let inlined = false;
+  return {
+    name: 'multihead:inline-worker',
+    enforce: 'pre',
+    transform(code) {
+      if (!SPAWN.test(code)) return null;
+      inlined = true;
+      const spawn = code.replace(SPAWN, 'new InlineWorker()');
+      return { code: `import InlineWorker from './worker.js?worker&inline';\n${spawn}`, map: null };
+    },
+    buildEnd(error) {
+      if (!error && !inlined) this.error(`nothing matches ${SPAWN}: the worker would not be in the bundle`);
+    },
+  };
+}
+
+/** Leaves the files of the models out of the bundle, to be fetched from models/NAME/ beside it. */
+export function modelsBeside(): Plugin {
+  return {
+    name: 'multihead:models-beside',
+    enforce: 'pre',
+    transform(code, id) {
+      const name = /\/web\/models\/([^/]+)\/index\.ts$/.exec(id)?.[1];
+      if (!name) return null;
+      if (!code.includes(MODEL_FILE)) this.error(`${id} has no ${MODEL_FILE}`);
+      return { code: code.replaceAll(MODEL_FILE, `new URL(/* @vite-ignore */ './models/${name}/`), map: null };
+    },
+  };
+}
+
+/** Moves scripts and styles into the page, and calls it `fileName`: one file that works by a double click. */
+export function oneFile(fileName: string): Plugin {
+  return {
+    name: 'multihead:one-file',
+    enforce: 'post',
+    generateBundle(_options, bundle) {
+      const page = Object.values(bundle).find((file) => file.fileName.endsWith('.html'));
+      if (page?.type !== 'asset') return this.error('there is no page to move the scripts into');
+      let html = String(page.source);
+      for (const file of Object.values(bundle)) {
+        const inlined = inline(html, file);
+        if (inlined === html) continue;
+        html = inlined;
+        delete bundle[file.fileName];
+      }
+      const left = Object.keys(bundle).filter((name) => name !== page.fileName);
+      if (left.length > 0) this.error(`these files are not in the page: ${left.join(', ')}`);
+      page.source = html;
+      page.fileName = fileName;
+    },
+  };
+}
+
+function inline(html: string, file: Rolldown.OutputAsset | Rolldown.OutputChunk): string {
+  const name = file.fileName.replaceAll('.', '\\.');
+  if (file.type === 'chunk') {
+    const tag = new RegExp(`<script[^>]* src="\\./${name}"[^>]*></script>`);
+    return html.replace(tag, () => `<script type="module">${withoutTags(file.code)}</script>`);
+  }
+  const tag = new RegExp(`<link[^>]* href="\\./${name}"[^>]*>`);
+  return html.replace(tag, () => `<style>${file.source}</style>`);
+}
+
+/** The parser of HTML looks for these even in a string of a script. */
+function withoutTags(code: string): string {
+  return code.replaceAll('</script', '<\\/script').replaceAll('<!--', '\\x3C!--');
+}

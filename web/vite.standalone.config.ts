@@ -1,0 +1,19 @@
+/** The site as one file, build/site/standalone.html, with the worker, the engines and the model in it. */
+import { defineConfig } from 'vite';
+import { inlineWorker, oneFile } from './vite.plugins.js';
+
+export default defineConfig({
+  root: 'web/site',
+  base: './',
+  plugins: [inlineWorker(), oneFile('standalone.html')],
+  build: {
+    outDir: '../../build/site',
+    emptyOutDir: false,
+    target: 'es2022',
+    assetsInlineLimit: Number.MAX_SAFE_INTEGER,
+    modulePreload: false,
+    cssCodeSplit: false,
+    rolldownOptions: { output: { codeSplitting: false } },
+  },
+  worker: { format: 'iife' },
+});
