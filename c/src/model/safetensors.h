@@ -18,8 +18,21 @@
 #define MH_DTYPE_LIST(X)                                                                           \
     X(BOOL, 1)                                                                                     \
     X(U8, 1)                                                                                       \
-    X(I8, 1) X(F8_E5M2, 1) X(F8_E4M3, 1) X(F8_E8M0, 1) X(I16, 2) X(U16, 2) X(F16, 2) X(BF16, 2)    \
-        X(I32, 4) X(U32, 4) X(F32, 4) X(I64, 8) X(U64, 8) X(F64, 8) X(C64, 8)
+    X(I8, 1)                                                                                       \
+    X(F8_E5M2, 1)                                                                                  \
+    X(F8_E4M3, 1)                                                                                  \
+    X(F8_E8M0, 1)                                                                                  \
+    X(I16, 2)                                                                                      \
+    X(U16, 2)                                                                                      \
+    X(F16, 2)                                                                                      \
+    X(BF16, 2)                                                                                     \
+    X(I32, 4)                                                                                      \
+    X(U32, 4)                                                                                      \
+    X(F32, 4)                                                                                      \
+    X(I64, 8)                                                                                      \
+    X(U64, 8)                                                                                      \
+    X(F64, 8)                                                                                      \
+    X(C64, 8)
 
 enum mh_dtype {
 #define X(name, bytes) MH_DTYPE_##name,

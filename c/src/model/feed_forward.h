@@ -1,0 +1,16 @@
+/* The feed-forward part of a transformer block: activation(x W1ᵀ + b1) W2ᵀ + b2. */
+#ifndef MH_FEED_FORWARD_H
+#define MH_FEED_FORWARD_H
+
+#include "ops/linear.h"
+
+struct mh_feed_forward {
+    struct mh_linear in, out; /* [F, E], [E, F] */
+    int32_t activation;       /* enum mh_activation */
+};
+
+/* out [rows, E] from x [rows, E]; `hidden` is scratch of [rows, F]. out may not overlap x. */
+void mh_feed_forward_rows(const struct mh_feed_forward *ffn, float *out, const float *x,
+                          float *hidden, size_t rows);
+
+#endif
