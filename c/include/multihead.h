@@ -143,7 +143,11 @@ struct mh_mask {
  * (Vaswani et al. 2017, "Attention Is All You Need", eq. 1.) With G < H, query heads share key and
  * value heads in groups of H / G, head h reading h / (H / G) (Ainslie et al. 2023, GQA; G = 1 is
  * MQA). Keys that a mask's geometry (causal, window, length) rules out cost no arithmetic. Scratch
- * is a few rows of S scores, never [T, S], so memory is linear in S when no weights are asked. */
+ * is a few rows of S scores, never [T, S], so memory is linear in S when no weights are asked.
+ *
+ * A row of the result depends on its query and the keys it sees alone: the same bits whatever other
+ * queries, heads or outputs are asked for. A hidden key, and any key whose weight is exactly 0, has
+ * no influence even if it holds NaN. */
 
 /* A [B, heads, rows, D] tensor by strides: element (b, h, r, d) is
  * data[b * batch_stride + h * head_stride + r * row_stride + d]. */

@@ -1,0 +1,439 @@
+/* Scaled dot-product attention.
+ *
+ * K (transposed) and V of one key/value head are packed once. Then a few query rows at a time go
+ * all the way, so that their scores stay in cache and memory is linear in S:
+ *
+ *     products     rows [R, S] = Q Kᵀ, over the keys that geometry lets any of the rows see
+ *     each row     scale, mask, softmax over its own keys, dropout
+ *     output       rows V, over the same keys
+ *
+ * A row's sums run over its own ranges of keys (see mask.h), one range after the other, whatever
+ * rows are computed beside it: the same bits for one query or a thousand. */
+#include "ops/attention.h"
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "base/size.h"
+#include "kernels/kernels.h"
+#include "ops/dropout.h"
+#include "ops/finite.h"
+#include "ops/mask.h"
+#include "ops/masked_row.h"
+
+#include <math.h>
+#include <string.h>
+
+struct scratch {
+    float *keys;   /* Kᵀ of one head, packed [D, S] */
+    float *values; /* V of one head, packed [S, DV] */
+    float *rows;   /* [MH_GEMM_ROWS, S]: scores, then weights */
+    float *part;   /* [MH_GEMM_ROWS, DV]: the output's sum over one range of keys */
+};
+
+static struct scratch lay_out(struct mh_arena *arena, const struct mh_attention *a)
+{
+    /* mh_packed_size cannot be asked before we know that it does not wrap. */
+    size_t keys = mh_size_add(a->keys, MH_GEMM_COLUMNS);
+    size_t values = mh_size_add(a->value_dim, MH_GEMM_COLUMNS);
+    return (struct scratch){
+        .keys = mh_arena_floats(arena, mh_size_mul(keys, a->head_dim)),
+        .values = mh_arena_floats(arena, mh_size_mul(values, a->keys)),
+        .rows = mh_arena_floats(arena, mh_size_mul(MH_GEMM_ROWS, a->keys)),
+        .part = mh_arena_floats(arena, mh_size_mul(MH_GEMM_ROWS, a->value_dim)),
+    };
+}
+
+enum mh_status mh_attention_workspace(const struct mh_attention *a, size_t *bytes,
+                                      struct mh_error *error)
+{
+    enum mh_status status = mh_attention_check_sizes(a, error);
+    if (status != MH_OK)
+        return status;
+    struct mh_arena arena = mh_arena_plan();
+    lay_out(&arena, a);
+    return mh_arena_planned(&arena, bytes, error);
+}
+
+/* ===== What the stages share ================================================================ */
+
+struct pass {
+    const struct mh_attention *a;
+    const struct mh_attention_context *context;
+    struct scratch scratch;
+    float scale;
+    struct mh_report *report;
+    struct mh_error *error;
+};
+
+/* Rows first .. first + count of one head: the unit of work. */
+struct row_block {
+    size_t b, h, first, count;
+    struct mh_range unpadded;
+    struct mh_key_ranges hull; /* the keys that geometry lets any of the rows see */
+    float *rows;               /* [count, S] */
+};
+
+static float scale_of(const struct mh_attention *a)
+{
+    switch (a->scale_mode) {
+    case MH_SCALE_GIVEN:
+        return a->scale;
+    case MH_SCALE_NONE:
+        return 1.0f;
+    default:
+        return 1.0f / sqrtf((float)a->head_dim);
+    }
+}
+
+/* Offset of row (b, h, i) in a [B, H, T, S] map. */
+static size_t map_offset(const struct mh_attention *a, size_t b, size_t h, size_t i)
+{
+    return ((b * a->heads + h) * a->queries + i) * a->keys;
+}
+
+/* ===== Products ============================================================================= */
+
+/* Columns [begin, end) of Q Kᵀ for the block's rows; a few columns before begin come with them. */
+static void multiply_by_keys(const struct pass *pass, const struct row_block *block, float *out,
+                             struct mh_range keys)
+{
+    const struct mh_attention *a = pass->a;
+    const float *query = a->query.data + block->b * a->query.batch_stride +
+                         block->h * a->query.head_stride + block->first * a->query.row_stride;
+    size_t panel = keys.begin - keys.begin % MH_GEMM_COLUMNS;
+    if (mh_range_length(keys) > 0)
+        mh_gemm(out, a->keys, query, a->query.row_stride, pass->scratch.keys, NULL, block->count,
+                a->keys, a->head_dim, panel, keys.end);
+}
+
+static void compute_products(const struct pass *pass, const struct row_block *block)
+{
+    const struct mh_attention *a = pass->a;
+    if (a->raw_scores != NULL) { /* hidden keys too */
+        float *raw = a->raw_scores + map_offset(a, block->b, block->h, block->first);
+        multiply_by_keys(pass, block, raw, (struct mh_range){0, a->keys});
+        memcpy(block->rows, raw, block->count * a->keys * sizeof *raw);
+        return;
+    }
+    for (size_t r = 0; r < MH_KEY_RANGES; r++)
+        multiply_by_keys(pass, block, block->rows, block->hull.of[r]);
+}
+
+/* ===== One row: scale, mask, softmax, dropout =============================================== */
+
+static void drop_out(const struct mh_attention *a, const struct row_block *block, size_t i,
+                     float *x, const struct mh_key_ranges *ranges)
+{
+    uint64_t stream = mh_random_stream(a->dropout_seed, block->b, block->h, i);
+    for (size_t r = 0; r < MH_KEY_RANGES; r++) {
+        struct mh_range range = ranges->of[r];
+        mh_dropout_row(x + range.begin, range.begin, mh_range_length(range), a->dropout, stream);
+    }
+}
+
+/* What softmax is about to see must be finite, but for the -inf of hidden keys. */
+static enum mh_status check_scores(const struct pass *pass, const struct row_block *block, size_t i,
+                                   const float *x, const struct mh_mask_row *mask)
+{
+    const struct mh_attention *a = pass->a;
+    for (size_t r = 0; r < MH_KEY_RANGES; r++)
+        for (size_t j = mask->ranges.of[r].begin; j < mask->ranges.of[r].end; j++) {
+            if (isfinite(x[j]) || (x[j] == -INFINITY && !mh_mask_shows(mask, j)))
+                continue;
+            struct mh_tensor_view scores = {.name = MH_TENSOR_SCORES,
+                                            .batch = a->batch,
+                                            .heads = a->heads,
+                                            .rows = a->queries,
+                                            .columns = a->keys};
+            return mh_fail_nonfinite(&scores, block->b, block->h, i, j, x[j], pass->report,
+                                     pass->error);
+        }
+    return MH_OK;
+}
+
+/* ===== Weights for the caller =============================================================== */
+
+/* Place of `value` in an ascending list; `count` if it is not there. NULL lists every number. */
+static size_t place_in(const int32_t *list, size_t count, size_t value)
+{
+    if (list == NULL)
+        return value;
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((size_t)list[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && (size_t)list[low] == value ? low : count;
+}
+
+static void add_to_mean(const struct mh_attention *a, const struct row_block *block, size_t i,
+                        const float *x, const struct mh_key_ranges *ranges)
+{
+    float *mean = a->weights.data + (block->b * a->queries + i) * a->keys;
+    if (block->h == 0)
+        mh_row_copy(mean, x, a->keys, ranges, 0.0f);
+    else
+        mh_row_add_ranges(mean, x, ranges);
+    if (block->h == a->heads - 1)
+        mh_row_scale(mean, mean, 1.0f / (float)a->heads, a->keys);
+}
+
+static void copy_if_chosen(const struct mh_attention *a, const struct row_block *block, size_t i,
+                           const float *x, const struct mh_key_ranges *ranges)
+{
+    const struct mh_weights_out *out = &a->weights;
+    size_t heads = out->heads == NULL ? a->heads : out->head_count;
+    size_t rows = out->rows == NULL ? a->queries : out->row_count;
+    size_t head = place_in(out->heads, heads, block->h);
+    size_t row = place_in(out->rows, rows, i);
+    if (head < heads && row < rows)
+        mh_row_copy(out->data + ((block->b * heads + head) * rows + row) * a->keys, x, a->keys,
+                    ranges, 0.0f);
+}
+
+static void hand_out_weights(const struct mh_attention *a, const struct row_block *block, size_t i,
+                             float *x, const struct mh_key_ranges *ranges)
+{
+    switch (a->weights.mode) {
+    case MH_WEIGHTS_ALL: /* x already lies in the caller's map */
+        mh_row_fill_outside(x, 0, a->keys, ranges, 0.0f);
+        break;
+    case MH_WEIGHTS_MEAN:
+        add_to_mean(a, block, i, x, ranges);
+        break;
+    case MH_WEIGHTS_ROWS:
+        copy_if_chosen(a, block, i, x, ranges);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ===== Output =============================================================================== */
+
+/* The output of one row without the products of weights that are zero. A hidden key must have no
+ * influence at all, but in the block's product its value meets a zero weight, and 0 * NaN is NaN:
+ * a row that came out NaN or infinite is done again here. */
+static void output_row_carefully(const struct pass *pass, const struct row_block *block,
+                                 const float *weights, float *out)
+{
+    const struct mh_attention *a = pass->a;
+    for (size_t d = 0; d < a->value_dim; d++) {
+        const float *column =
+            pass->scratch.values + (d - d % MH_GEMM_COLUMNS) * a->keys + d % MH_GEMM_COLUMNS;
+        out[d] = 0.0f;
+        for (size_t r = 0; r < MH_KEY_RANGES; r++) {
+            float sum = 0.0f;
+            for (size_t j = block->hull.of[r].begin; j < block->hull.of[r].end; j++)
+                if (weights[j] != 0.0f)
+                    sum += weights[j] * column[j * MH_GEMM_COLUMNS];
+            out[d] += sum;
+        }
+    }
+}
+
+/* One range after the other, each summed by itself. */
+static void compute_output(const struct pass *pass, const struct row_block *block)
+{
+    const struct mh_attention *a = pass->a;
+    size_t stride = a->output.row_stride;
+    float *out = a->output.data + block->b * a->output.batch_stride +
+                 block->h * a->output.head_stride + block->first * stride;
+    bool begun = false;
+    for (size_t r = 0; r < MH_KEY_RANGES; r++) {
+        struct mh_range keys = block->hull.of[r];
+        if (mh_range_length(keys) == 0)
+            continue;
+        mh_gemm_range(begun ? pass->scratch.part : out, begun ? a->value_dim : stride, block->rows,
+                      a->keys, pass->scratch.values, NULL, block->count, a->value_dim, a->keys, 0,
+                      a->value_dim, keys.begin, keys.end);
+        for (size_t row = 0; begun && row < block->count; row++)
+            mh_row_add(out + row * stride, out + row * stride,
+                       pass->scratch.part + row * a->value_dim, a->value_dim);
+        begun = true;
+    }
+    for (size_t row = 0; row < block->count; row++) {
+        if (!begun)
+            memset(out + row * stride, 0, a->value_dim * sizeof *out);
+        else if (mh_row_first_nonfinite(out + row * stride, a->value_dim) < a->value_dim)
+            output_row_carefully(pass, block, block->rows + row * a->keys, out + row * stride);
+    }
+}
+
+/* ===== The pass ============================================================================= */
+
+/* From products to weights, for query i = block->first + r. */
+static enum mh_status finish_row(const struct pass *pass, const struct row_block *block, size_t r)
+{
+    const struct mh_attention *a = pass->a;
+    size_t i = block->first + r;
+    float *x = block->rows + r * a->keys;
+    struct mh_mask_row mask =
+        mh_mask_row(&a->mask, block->unpadded, block->b, block->h, i, a->keys);
+    const struct mh_key_ranges *ranges = &mask.ranges;
+
+    mh_row_scale_ranges(x, ranges, pass->scale);
+    mh_mask_apply(&mask, x);
+    if (pass->context->uniform_heads != NULL && pass->context->uniform_heads[block->h] != 0)
+        mh_row_level(x, ranges);
+    if (a->scores != NULL)
+        mh_row_copy(a->scores + map_offset(a, block->b, block->h, i), x, a->keys, ranges,
+                    -INFINITY);
+    if (a->check_finite != 0) {
+        enum mh_status status = check_scores(pass, block, i, x, &mask);
+        if (status != MH_OK)
+            return status;
+    }
+    if (!mh_row_softmax(x, ranges))
+        pass->report->masked_rows++;
+    drop_out(a, block, i, x, ranges);
+    /* Its neighbours in the block may see keys that this row does not. */
+    for (size_t k = 0; k < MH_KEY_RANGES; k++)
+        mh_row_fill_outside(x, block->hull.of[k].begin, block->hull.of[k].end, ranges, 0.0f);
+    hand_out_weights(a, block, i, x, ranges);
+    return MH_OK;
+}
+
+static enum mh_status attend_block(const struct pass *pass, const struct row_block *block)
+{
+    compute_products(pass, block);
+    for (size_t r = 0; r < block->count; r++) {
+        enum mh_status status = finish_row(pass, block, r);
+        if (status != MH_OK)
+            return status;
+    }
+    compute_output(pass, block);
+    return MH_OK;
+}
+
+static enum mh_status attend_head(const struct pass *pass, size_t b, size_t h,
+                                  struct mh_range unpadded)
+{
+    const struct mh_attention *a = pass->a;
+    for (size_t first = 0; first < a->queries; first += MH_GEMM_ROWS) {
+        size_t count = mh_size_min(MH_GEMM_ROWS, a->queries - first);
+        struct row_block block = {
+            .b = b,
+            .h = h,
+            .first = first,
+            .count = count,
+            .unpadded = unpadded,
+            .hull = mh_mask_ranges(&a->mask, unpadded, first, first + count - 1, a->keys),
+            .rows = a->weights.mode == MH_WEIGHTS_ALL ? a->weights.data + map_offset(a, b, h, first)
+                                                      : pass->scratch.rows,
+        };
+        enum mh_status status = attend_block(pass, &block);
+        if (status != MH_OK)
+            return status;
+    }
+    return MH_OK;
+}
+
+static void pack_head(const struct pass *pass, size_t b, size_t g)
+{
+    const struct mh_attention *a = pass->a;
+    mh_pack(pass->scratch.keys, a->key.data + b * a->key.batch_stride + g * a->key.head_stride,
+            a->head_dim, a->keys, 1, a->key.row_stride);
+    mh_pack(pass->scratch.values,
+            a->value.data + b * a->value.batch_stride + g * a->value.head_stride, a->keys,
+            a->value_dim, a->value.row_stride, 1);
+}
+
+static enum mh_status attend(const struct pass *pass)
+{
+    const struct mh_attention *a = pass->a;
+    size_t group = a->heads / a->kv_heads;
+    for (size_t b = 0; b < a->batch; b++) {
+        struct mh_range unpadded = mh_mask_unpadded(&a->mask, b, a->keys);
+        for (size_t h = 0; h < a->heads; h++) {
+            if (h % group == 0)
+                pack_head(pass, b, h / group);
+            enum mh_status status = attend_head(pass, b, h, unpadded);
+            if (status != MH_OK)
+                return status;
+        }
+    }
+    return MH_OK;
+}
+
+/* ===== The guard around it ================================================================== */
+
+static enum mh_status check_inputs_finite(const struct pass *pass)
+{
+    const struct mh_attention *a = pass->a;
+    const struct mh_mask *mask = &a->mask;
+    const struct mh_tensor_view inputs[] = {
+        {pass->context->query_name, a->query.data, a->batch, a->heads, a->queries, a->head_dim,
+         a->query.batch_stride, a->query.head_stride, a->query.row_stride},
+        {pass->context->key_name, a->key.data, a->batch, a->kv_heads, a->keys, a->head_dim,
+         a->key.batch_stride, a->key.head_stride, a->key.row_stride},
+        {pass->context->value_name, a->value.data, a->batch, a->kv_heads, a->keys, a->value_dim,
+         a->value.batch_stride, a->value.head_stride, a->value.row_stride},
+        {MH_TENSOR_BIAS, mask->bias, a->batch, a->heads, a->queries, a->keys - mask->free_keys,
+         mask->bias_batch_stride, mask->bias_head_stride, mask->bias_row_stride},
+    };
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        if (inputs[i].data == NULL)
+            continue;
+        enum mh_status status = mh_check_finite(&inputs[i], pass->report, pass->error);
+        if (status != MH_OK)
+            return status;
+    }
+    return MH_OK;
+}
+
+static enum mh_status check_output_finite(const struct pass *pass)
+{
+    const struct mh_attention *a = pass->a;
+    const struct mh_tensor_view output = {MH_TENSOR_OUTPUT,
+                                          a->output.data,
+                                          a->batch,
+                                          a->heads,
+                                          a->queries,
+                                          a->value_dim,
+                                          a->output.batch_stride,
+                                          a->output.head_stride,
+                                          a->output.row_stride};
+    return mh_check_finite(&output, pass->report, pass->error);
+}
+
+enum mh_status mh_attention_run(const struct mh_attention *a,
+                                const struct mh_attention_context *context, void *workspace,
+                                size_t workspace_bytes, struct mh_report *report,
+                                struct mh_error *error)
+{
+    *report = (struct mh_report){0};
+    enum mh_status status = mh_attention_check(a, error);
+    if (status != MH_OK)
+        return status;
+    struct mh_arena arena = mh_arena_over(workspace, workspace_bytes);
+    struct pass pass = {.a = a,
+                        .context = context,
+                        .scratch = lay_out(&arena, a),
+                        .scale = scale_of(a),
+                        .report = report,
+                        .error = error};
+    status = mh_arena_check(&arena, error);
+    if (status == MH_OK && a->check_finite != 0)
+        status = check_inputs_finite(&pass);
+    if (status == MH_OK)
+        status = attend(&pass);
+    if (status == MH_OK && a->check_finite != 0)
+        status = check_output_finite(&pass);
+    return status;
+}
+
+enum mh_status mh_attention_forward(const struct mh_attention *a, void *workspace,
+                                    size_t workspace_bytes, struct mh_report *report,
+                                    struct mh_error *error)
+{
+    static const struct mh_attention_context context = {
+        .query_name = MH_TENSOR_QUERY, .key_name = MH_TENSOR_KEY, .value_name = MH_TENSOR_VALUE};
+    struct mh_report ignored;
+    return mh_attention_run(a, &context, workspace, workspace_bytes,
+                            report != NULL ? report : &ignored, error);
+}

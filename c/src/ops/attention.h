@@ -1,0 +1,27 @@
+/* Scaled dot-product attention as multi-head attention calls it. */
+#ifndef MH_ATTENTION_H
+#define MH_ATTENTION_H
+
+#include "multihead.h"
+
+/* What a caller inside the library adds to mh_attention. */
+struct mh_attention_context {
+    const uint8_t *uniform_heads; /* [H], nonzero: the head looks equally at every visible key;
+                                     NULL: none does */
+    enum mh_tensor query_name, key_name, value_name; /* for the finite-ness guard */
+};
+
+/* Everything that can be wrong with the arguments, numbers in the data aside. */
+enum mh_status mh_attention_check(const struct mh_attention *attention, struct mh_error *error);
+
+/* The part of it that needs only sizes. */
+enum mh_status mh_attention_check_sizes(const struct mh_attention *attention,
+                                        struct mh_error *error);
+
+/* mh_attention_forward, within a context. `report` is not NULL. */
+enum mh_status mh_attention_run(const struct mh_attention *attention,
+                                const struct mh_attention_context *context, void *workspace,
+                                size_t workspace_bytes, struct mh_report *report,
+                                struct mh_error *error);
+
+#endif

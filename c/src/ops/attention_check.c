@@ -1,0 +1,148 @@
+/* What can be wrong with the arguments of attention. */
+#include "ops/attention.h"
+
+#include "base/error.h"
+#include "base/size.h"
+#include "ops/mask.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+/* ===== Sizes ================================================================================ */
+
+enum mh_status mh_attention_check_sizes(const struct mh_attention *a, struct mh_error *error)
+{
+    const struct {
+        const char *name;
+        size_t value;
+    } sizes[] = {
+        {"batch", a->batch},         {"queries", a->queries},   {"keys", a->keys},
+        {"heads", a->heads},         {"kv_heads", a->kv_heads}, {"head_dim", a->head_dim},
+        {"value_dim", a->value_dim},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].value == 0)
+            return mh_fail(error, MH_ARGUMENT, "%s is 0: it must be at least 1", sizes[i].name);
+    if (a->heads % a->kv_heads != 0)
+        return mh_fail(error, MH_SHAPE, "heads %zu is not divisible by kv_heads %zu", a->heads,
+                       a->kv_heads);
+    return MH_OK;
+}
+
+/* ===== Pointers and numbers ================================================================= */
+
+static enum mh_status check_pointers(const struct mh_attention *a, struct mh_error *error)
+{
+    const struct {
+        const char *name;
+        const void *pointer;
+    } pointers[] = {
+        {"query.data", a->query.data},
+        {"key.data", a->key.data},
+        {"value.data", a->value.data},
+        {"output.data", a->output.data},
+    };
+    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
+        if (pointers[i].pointer == NULL)
+            return mh_fail(error, MH_ARGUMENT, "%s is NULL", pointers[i].name);
+    return MH_OK;
+}
+
+static enum mh_status check_numbers(const struct mh_attention *a, struct mh_error *error)
+{
+    if (a->scale_mode < MH_SCALE_DEFAULT || a->scale_mode > MH_SCALE_NONE)
+        return mh_fail(error, MH_ARGUMENT,
+                       "scale_mode is %d: it must be 0 (1/sqrt of head_dim), 1 (given) or 2 (none)",
+                       a->scale_mode);
+    if (a->scale_mode == MH_SCALE_GIVEN && !isfinite(a->scale))
+        return mh_fail(error, MH_ARGUMENT, "scale is %g: it must be finite", (double)a->scale);
+    if (!(a->dropout >= 0.0f && a->dropout < 1.0f))
+        return mh_fail(error, MH_ARGUMENT, "dropout is %g: it must be at least 0 and less than 1",
+                       (double)a->dropout);
+    return MH_OK;
+}
+
+/* ===== Output ================================================================================ */
+
+struct axis {
+    const char *name;
+    size_t count, stride;
+};
+
+/* Every axis must step over all that the axes with smaller strides span, or elements would be
+ * written twice. */
+static enum mh_status check_output_strides(const struct mh_attention *a, struct mh_error *error)
+{
+    struct axis axes[3] = {{"batch_stride", a->batch, a->output.batch_stride},
+                           {"head_stride", a->heads, a->output.head_stride},
+                           {"row_stride", a->queries, a->output.row_stride}};
+    size_t span = a->value_dim;
+    for (size_t done = 0; done < 3; done++) {
+        struct axis *next = NULL; /* the smallest stride among those left */
+        for (size_t i = 0; i < 3; i++)
+            if (axes[i].count > 1 && (next == NULL || axes[i].stride < next->stride))
+                next = &axes[i];
+        if (next == NULL)
+            break;
+        if (next->stride < span)
+            return mh_fail(error, MH_SHAPE,
+                           "output.%s is %zu, less than the %zu elements it must step over",
+                           next->name, next->stride, span);
+        span = mh_size_add(span, mh_size_mul(next->stride, next->count - 1));
+        next->count = 1;
+    }
+    return MH_OK;
+}
+
+/* A list of heads or rows: strictly ascending, each below `limit`. NULL means all. */
+static enum mh_status check_list(const int32_t *list, size_t count, size_t limit, const char *name,
+                                 struct mh_error *error)
+{
+    if (list == NULL)
+        return MH_OK;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i] < 0 || (size_t)list[i] >= limit)
+            return mh_fail(error, MH_ARGUMENT, "weights.%s[%zu] is %d: it must be 0 to %zu", name,
+                           i, list[i], limit - 1);
+        if (i > 0 && list[i] <= list[i - 1])
+            return mh_fail(error, MH_ARGUMENT,
+                           "weights.%s[%zu] is %d after %d: the list must be strictly ascending",
+                           name, i, list[i], list[i - 1]);
+    }
+    return MH_OK;
+}
+
+static enum mh_status check_weights(const struct mh_attention *a, struct mh_error *error)
+{
+    const struct mh_weights_out *weights = &a->weights;
+    if (weights->mode < MH_WEIGHTS_NONE || weights->mode > MH_WEIGHTS_ROWS)
+        return mh_fail(error, MH_ARGUMENT,
+                       "weights.mode is %d: it must be 0 (none), 1 (all), 2 (mean) or 3 (rows)",
+                       weights->mode);
+    if (weights->mode != MH_WEIGHTS_NONE && weights->data == NULL)
+        return mh_fail(error, MH_ARGUMENT, "weights.data is NULL, but weights.mode is %d",
+                       weights->mode);
+    if (weights->mode != MH_WEIGHTS_ROWS)
+        return MH_OK;
+    enum mh_status status =
+        check_list(weights->heads, weights->head_count, a->heads, "heads", error);
+    if (status != MH_OK)
+        return status;
+    return check_list(weights->rows, weights->row_count, a->queries, "rows", error);
+}
+
+enum mh_status mh_attention_check(const struct mh_attention *a, struct mh_error *error)
+{
+    enum mh_status status = mh_attention_check_sizes(a, error);
+    if (status == MH_OK)
+        status = check_pointers(a, error);
+    if (status == MH_OK)
+        status = check_numbers(a, error);
+    if (status == MH_OK)
+        status = check_output_strides(a, error);
+    if (status == MH_OK)
+        status = check_weights(a, error);
+    if (status == MH_OK)
+        status = mh_mask_check(&a->mask, a->batch, a->keys, error);
+    return status;
+}
