@@ -527,7 +527,7 @@ format_c() {
 
 doctor() {
     local tool
-    for tool in node npm emcc gcc clang clang-format-19 cppcheck shellcheck chromium; do
+    for tool in node npm emcc gcc clang clang-format-19 clang-tidy-19 shellcheck chromium; do
         printf '%-16s %s\n' "$tool" "$(command -v "$tool" || echo 'missing')"
     done
     find_emcc

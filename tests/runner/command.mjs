@@ -44,3 +44,17 @@ export async function build(...args) {
 export function runPackage(script, args, options) {
   return run(process.execPath, [`node_modules/${script}`, ...args], options);
 }
+
+/** `work` on each item, `limit` of them at a time; the results in the order of the items. */
+export async function mapAtOnce(items, limit, work) {
+  const results = [];
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) {
+      const index = next++;
+      results[index] = await work(items[index]);
+    }
+  };
+  await Promise.all(Array.from({ length: limit }, worker));
+  return results;
+}

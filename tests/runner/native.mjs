@@ -1,7 +1,7 @@
 // The C core, natively: every cmocka program, built under sanitizers and built as it is.
 import { readdirSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { build, ROOT, run } from './command.mjs';
+import { build, mapAtOnce, ROOT, run } from './command.mjs';
 
 /** Reads cmocka's TAP output. A program that died before its last test counts as one failure more. */
 export function countTap(output, code) {
@@ -30,18 +30,11 @@ async function runProgram(folder, program) {
 }
 
 /** All programs of a build, as many at once as there are cores. */
-async function runPrograms(folder) {
-  const waiting = readdirSync(`${ROOT}${folder}/tests`)
+function runPrograms(folder) {
+  const programs = readdirSync(`${ROOT}${folder}/tests`)
     .filter((name) => !name.includes('.'))
     .sort();
-  const results = [];
-  const worker = async () => {
-    for (let program = waiting.shift(); program; program = waiting.shift()) {
-      results.push(await runProgram(folder, program));
-    }
-  };
-  await Promise.all(cpus().map(worker));
-  return results;
+  return mapAtOnce(programs, cpus().length, (program) => runProgram(folder, program));
 }
 
 export async function native() {

@@ -8,7 +8,7 @@ const CHINESE_FONTS = ['/usr/share/fonts/opentype/noto', '/System/Library/Fonts'
 /** A tool, the groups that use it, and the package that has it. */
 const TOOLS = [
   { name: 'clang-format 19', groups: ['lint'], apt: 'clang-format-19', found: () => has('clang-format-19') },
-  { name: 'cppcheck', groups: ['lint'], apt: 'cppcheck', found: () => has('cppcheck') },
+  { name: 'clang-tidy 19', groups: ['lint'], apt: 'clang-tidy-19', found: () => has('clang-tidy-19') },
   { name: 'shellcheck', groups: ['lint'], apt: 'shellcheck', found: () => has('shellcheck') },
   {
     name: 'a C compiler',
