@@ -478,7 +478,7 @@ package_program() {
 # Compiles the sources one to one, and puts the files of each model beside its module.
 build_npm_package() {
     local model
-    rm -rf dist/core dist/worker dist/view dist/models
+    find dist -mindepth 1 -maxdepth 1 -not -name wasm -exec rm -rf {} +
     package_program tsc -p web/tsconfig.build.json
     package_program tsc -p web/tsconfig.models.json
     for model in web/models/*/; do
@@ -500,7 +500,7 @@ build_site() {
 build_web() {
     local inputs
     inputs=$(fingerprint build.sh package.json package-lock.json tsconfig.json web dist/wasm)
-    if is_fresh web "$inputs" dist/core/index.js dist/embed/multihead-lens.js build/site/index.html build/site/standalone.html; then
+    if is_fresh web "$inputs" dist/index.js dist/embed/multihead-lens.js build/site/index.html build/site/standalone.html; then
         say "web: up to date"
         return
     fi

@@ -4,7 +4,8 @@ import { inlineWorker, modelsBeside } from './vite.plugins.js';
 
 export default defineConfig({
   publicDir: false,
-  plugins: [inlineWorker(), modelsBeside()],
+  plugins: [modelsBeside()],
+  resolve: { alias: [inlineWorker] },
   build: {
     outDir: 'dist/embed',
     emptyOutDir: true,

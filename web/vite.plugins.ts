@@ -1,7 +1,5 @@
-import type { Plugin, Rolldown } from 'vite';
-
-/** How web/src/worker starts the worker; bundlers know it in just this form. */
-const SPAWN = /new Worker\(\s*new URL\('\.\/worker\.js', import\.meta\.url\),\s*\{\s*type: 'module',?\s*\}\s*\)/;
+import { fileURLToPath } from 'node:url';
+import type { Alias, Plugin, Rolldown } from 'vite';
 
 /** How web/models/NAME/index.ts names the files of a model. */
 const MODEL_FILE = "new URL('./";
@@ -10,22 +8,10 @@ const MODEL_FILE = "new URL('./";
  * Puts the worker's code into the bundle, to be started from a Blob. Use with `worker: { format: 'iife' }`: a page
  * without an origin (file://, a sandboxed frame) may start a classic worker from a Blob, but not a module.
  */
-export function inlineWorker(): Plugin {
-  let inlined = false;
-  return {
-    name: 'multihead:inline-worker',
-    enforce: 'pre',
-    transform(code) {
-      if (!SPAWN.test(code)) return null;
-      inlined = true;
-      const spawn = code.replace(SPAWN, 'new InlineWorker()');
-      return { code: `import InlineWorker from './worker.js?worker&inline';\n${spawn}`, map: null };
-    },
-    buildEnd(error) {
-      if (!error && !inlined) this.error(`nothing matches ${SPAWN}: the worker would not be in the bundle`);
-    },
-  };
-}
+export const inlineWorker: Alias = {
+  find: /^.*\/spawn\.js$/,
+  replacement: fileURLToPath(new URL('./spawn-inline.ts', import.meta.url)),
+};
 
 /** Leaves the files of the models out of the bundle, to be fetched from models/NAME/ beside it. */
 export function modelsBeside(): Plugin {

@@ -5,7 +5,8 @@ import { inlineWorker, oneFile } from './vite.plugins.js';
 export default defineConfig({
   root: 'web/site',
   base: './',
-  plugins: [inlineWorker(), oneFile('standalone.html')],
+  plugins: [oneFile('standalone.html')],
+  resolve: { alias: [inlineWorker] },
   build: {
     outDir: '../../build/site',
     emptyOutDir: false,
