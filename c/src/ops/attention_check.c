@@ -2,11 +2,10 @@
 #include "ops/attention.h"
 
 #include "base/error.h"
-#include "base/size.h"
 #include "ops/mask.h"
+#include "ops/strides.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 /* ===== Sizes ================================================================================ */
 
@@ -62,36 +61,14 @@ static enum mh_status check_numbers(const struct mh_attention *a, struct mh_erro
     return MH_OK;
 }
 
-/* ===== Output ================================================================================ */
+/* ===== Outputs ============================================================================== */
 
-struct axis {
-    const char *name;
-    size_t count, stride;
-};
-
-/* Every axis must step over all that the axes with smaller strides span, or elements would be
- * written twice. */
 static enum mh_status check_output_strides(const struct mh_attention *a, struct mh_error *error)
 {
-    struct axis axes[3] = {{"batch_stride", a->batch, a->output.batch_stride},
-                           {"head_stride", a->heads, a->output.head_stride},
-                           {"row_stride", a->queries, a->output.row_stride}};
-    size_t span = a->value_dim;
-    for (size_t done = 0; done < 3; done++) {
-        struct axis *next = NULL; /* the smallest stride among those left */
-        for (size_t i = 0; i < 3; i++)
-            if (axes[i].count > 1 && (next == NULL || axes[i].stride < next->stride))
-                next = &axes[i];
-        if (next == NULL)
-            break;
-        if (next->stride < span)
-            return mh_fail(error, MH_SHAPE,
-                           "output.%s is %zu, less than the %zu elements it must step over",
-                           next->name, next->stride, span);
-        span = mh_size_add(span, mh_size_mul(next->stride, next->count - 1));
-        next->count = 1;
-    }
-    return MH_OK;
+    const struct mh_axis axes[] = {{"output.batch_stride", a->batch, a->output.batch_stride},
+                                   {"output.head_stride", a->heads, a->output.head_stride},
+                                   {"output.row_stride", a->queries, a->output.row_stride}};
+    return mh_check_strides(axes, sizeof axes / sizeof *axes, a->value_dim, error);
 }
 
 /* A list of heads or rows: strictly ascending, each below `limit`. NULL means all. */

@@ -1,6 +1,7 @@
 #include "ops/finite.h"
 
 #include "base/error.h"
+#include "base/size.h"
 #include "kernels/kernels.h"
 
 #include <math.h>
@@ -10,12 +11,15 @@ enum mh_status mh_fail_nonfinite(const struct mh_tensor_view *tensor, size_t b, 
                                  size_t c, float value, struct mh_report *report,
                                  struct mh_error *error)
 {
-    size_t row = (b * tensor->heads + h) * tensor->rows + r;
+    size_t row = (b * mh_size_max(tensor->heads, 1) + h) * tensor->rows + r;
     report->nonfinite_tensor = (int32_t)tensor->name;
     report->nonfinite_index = (uint32_t)(row * tensor->columns + c);
     report->nonfinite_value = value;
 
     const char *name = mh_tensor_name((int32_t)tensor->name);
+    if (tensor->heads == 0)
+        return mh_fail(error, MH_NONFINITE, "%s[b=%zu, row=%zu, e=%zu] is %g", name, b, r, c,
+                       (double)value);
     bool is_map = tensor->name == MH_TENSOR_SCORES || tensor->name == MH_TENSOR_BIAS;
     return mh_fail(error, MH_NONFINITE,
                    is_map ? "%s[b=%zu, h=%zu, query=%zu, key=%zu] is %g"
@@ -36,7 +40,7 @@ enum mh_status mh_check_finite(const struct mh_tensor_view *tensor, struct mh_re
                                struct mh_error *error)
 {
     for (size_t b = 0; b < tensor->batch; b++)
-        for (size_t h = 0; h < tensor->heads; h++)
+        for (size_t h = 0; h < mh_size_max(tensor->heads, 1); h++)
             for (size_t r = 0; r < tensor->rows; r++) {
                 const float *row = tensor->data + b * tensor->batch_stride +
                                    h * tensor->head_stride + r * tensor->row_stride;

@@ -9,7 +9,7 @@
 struct mh_tensor_view {
     enum mh_tensor name;
     const float *data;
-    size_t batch, heads, rows, columns;
+    size_t batch, heads, rows, columns; /* heads 0: the tensor has no head axis */
     size_t batch_stride, head_stride, row_stride;
 };
 
