@@ -3,28 +3,34 @@
 #include "simd/f32x4.h"
 #include "simd/f32x4_math.h"
 
-/* Σ x ln x of one block; n is at most MH_SUM_BLOCK. 0 times the finite number that f32x4_log
- * gives for 0 is 0. */
-static float block_sum(const float *x, size_t n)
+/* Σ x ln(x + epsilon) of one block; n is at most MH_SUM_BLOCK. With epsilon 0, 0 times the finite
+ * number that f32x4_log gives for 0 is 0. */
+static float block_sum(const float *x, f32x4 epsilon, size_t n)
 {
     f32x4 sum = f32x4_splat(0.0F);
     size_t i = 0;
     for (; i + 4 <= n; i += 4) {
         const f32x4 v = f32x4_load(x + i);
-        sum = f32x4_madd(v, f32x4_log(v), sum);
+        sum = f32x4_madd(v, f32x4_log(f32x4_add(v, epsilon)), sum);
     }
     if (i < n) {
         const f32x4 v = f32x4_load_part(x + i, n - i, 0.0F);
-        sum = f32x4_madd(v, f32x4_log(v), sum);
+        sum = f32x4_madd(v, f32x4_log(f32x4_add(v, epsilon)), sum);
     }
     return f32x4_sum(sum);
 }
 
-float mh_row_entropy(const float *x, size_t n)
+float mh_row_entropy_epsilon(const float *x, float epsilon, size_t n)
 {
+    const f32x4 epsilons = f32x4_splat(epsilon);
     double sum = 0.0;
     for (size_t i = 0; i < n; i += MH_SUM_BLOCK) {
-        sum += (double)block_sum(x + i, n - i < MH_SUM_BLOCK ? n - i : MH_SUM_BLOCK);
+        sum += (double)block_sum(x + i, epsilons, n - i < MH_SUM_BLOCK ? n - i : MH_SUM_BLOCK);
     }
     return (float)(0.0 - sum);
+}
+
+float mh_row_entropy(const float *x, size_t n)
+{
+    return mh_row_entropy_epsilon(x, 0.0F, n);
 }

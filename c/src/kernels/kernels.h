@@ -84,4 +84,7 @@ size_t mh_row_first_nonfinite(const float *x, size_t n);
 /* -Σ x ln x with 0 ln 0 = 0, for x >= 0, to 1e-6 of the double result. */
 float mh_row_entropy(const float *x, size_t n);
 
+/* -Σ x ln(x + epsilon), x >= 0, epsilon >= 0: the form that some code uses to keep away from ln 0. */
+float mh_row_entropy_epsilon(const float *x, float epsilon, size_t n);
+
 #endif
