@@ -50,6 +50,12 @@ export interface VisibleKeys {
   readonly keyLengths?: readonly number[];
 }
 
+/** Rows of weights to return instead of all: queries `rows` of heads `heads`, each strictly ascending; absent is all. */
+export interface WeightsRows {
+  readonly heads?: readonly number[];
+  readonly rows?: readonly number[];
+}
+
 /**
  * Which keys a query may see, for `model.run`. Parts combine: a key is visible when every part allows it (the order and
  * exact rules are in `c/include/multihead.h`, section 3). An empty object is bidirectional attention.
@@ -105,10 +111,17 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
 }
 
-/** One token. `start`..`end` is its span in the text, in UTF-16 units; special tokens have an empty span. */
+/**
+ * One token. `start`..`end` is its span in the text, in UTF-16 units, of whole graphemes and without the space before a
+ * word. Tokens that meet inside a grapheme (the parts of an emoji, say) share it. Start and end tokens have an empty
+ * span; a hidden one keeps its own.
+ */
 export interface Token {
   readonly id: number;
-  /** Readable text: the exact slice of the input it covers (case kept), or the special token's name, as `<s>`. */
+  /**
+   * Readable text: the exact slice of the input it covers (case kept), or the special token's name, as `<s>`. White space
+   * is as in the input; a space that the tokenizer put in is `␣`.
+   */
   readonly text: string;
   readonly start: number;
   readonly end: number;
@@ -212,6 +225,8 @@ export interface LoadOptions extends EngineOptions {
   readonly thread?: 'worker' | 'here';
   /** URL of `worker.js`, where a bundler cannot find it by itself. */
   readonly workerUrl?: string | URL;
+  /** Makes the worker, for bundles that have its script inside; it must run `multihead/worker`. */
+  readonly createWorker?: () => Worker;
 }
 
 /** A loaded model. The same interface in a worker and in this thread. */

@@ -1,0 +1,106 @@
+/** One instance of the wasm: its memory, and calls that turn a C status into an exception. */
+import { type ErrorCode, MultiheadError, messageOf } from './errors.js';
+import { type Allocator, Memory, type Scope } from './memory.js';
+import type { Build, StatisticNames } from './types.js';
+
+type WasmFunction = (...args: number[]) => number;
+
+/** What a forward pass noticed: `struct mh_report`. */
+export interface Report {
+  /** Rows that could see no key. */
+  readonly maskedRows: number;
+}
+
+/**
+ * A running engine. Made by `loadEngine`; shared by everything that computes with it. Calls are synchronous.
+ *
+ * Whoever holds it needs no `dispose`: the memory goes when the engine is no longer referenced.
+ */
+export class Engine {
+  readonly build: Build;
+  readonly memory: Memory;
+  readonly statisticNames: StatisticNames;
+  readonly #exports: Readonly<Record<string, unknown>>;
+  readonly #error: number;
+  #crash: unknown;
+
+  /** Takes a fresh instance of `multihead-*.wasm` and initialises it. */
+  constructor(instance: WebAssembly.Instance) {
+    this.#exports = instance.exports;
+    this.#function('_initialize')();
+    const allocator: Allocator = { malloc: this.#function('malloc'), free: this.#function('free') };
+    const memory = instance.exports.memory as WebAssembly.Memory;
+    this.memory = new Memory(memory, allocator, this.#function('mh_layout')());
+    this.build = this.memory.text(this.call('mh_build')) as Build;
+    this.#error = this.memory.reserve(this.memory.sizeOf('mh_error'));
+    this.statisticNames = {
+      row: this.#names('mh_row_statistic_name'),
+      head: this.#names('mh_head_statistic_name'),
+    };
+  }
+
+  /** False once the wasm has trapped: then every call throws code `crashed`. */
+  get alive(): boolean {
+    return this.#crash === undefined;
+  }
+
+  /** Calls an export that cannot fail. Throws code `crashed` if the wasm traps, now or before. */
+  call(name: string, ...args: readonly number[]): number {
+    if (this.#crash !== undefined) throw this.#crashed();
+    try {
+      return this.#function(name)(...args);
+    } catch (thrown) {
+      if (!(thrown instanceof WebAssembly.RuntimeError)) throw thrown;
+      this.#crash = thrown;
+      throw this.#crashed();
+    }
+  }
+
+  /** Calls an export that returns `enum mh_status` and takes a `struct mh_error *` last. Throws what it says. */
+  check(name: string, ...args: readonly number[]): void {
+    const status = this.call(name, ...args, this.#error);
+    if (status === 0) return;
+    const code = this.memory.text(this.call('mh_status_name', status)) as ErrorCode;
+    const message = String(this.memory.field('mh_error', this.#error, 'message'));
+    throw new MultiheadError(code, message, { details: { call: name } });
+  }
+
+  /**
+   * Plans a workspace by `${noun}_workspace(...subject)`, then runs `${noun}_forward(...subject, workspace, …)`: the
+   * pattern of every pass in `c/include/multihead.h`.
+   */
+  forward(scope: Scope, noun: string, ...subject: readonly number[]): Report {
+    const size = scope.alloc(4);
+    this.check(`${noun}_workspace`, ...subject, size);
+    const bytes = this.memory.uint32(size);
+    const report = scope.struct('mh_report');
+    this.check(`${noun}_forward`, ...subject, scope.alloc(bytes), bytes, report);
+    return { maskedRows: Number(this.memory.field('mh_report', report, 'masked_rows')) };
+  }
+
+  #function(name: string): WasmFunction {
+    const found = this.#exports[name];
+    if (typeof found === 'function') return found as WasmFunction;
+    throw new MultiheadError(
+      'wasm-compile',
+      `the wasm has no function ${name}: it is not this version of multihead. Copy the .wasm files of the same version beside the scripts.`,
+      { details: { missing: name } },
+    );
+  }
+
+  #crashed(): MultiheadError {
+    return new MultiheadError(
+      'crashed',
+      `the engine crashed (${messageOf(this.#crash)}) and cannot be used again: load it anew`,
+      { cause: this.#crash },
+    );
+  }
+
+  #names(lister: string): string[] {
+    const names: string[] = [];
+    for (let address = this.call(lister, 0); address !== 0; address = this.call(lister, names.length)) {
+      names.push(this.memory.text(address));
+    }
+    return names;
+  }
+}

@@ -1,0 +1,144 @@
+/** A trained model in this thread: text in, attention with its statistics out. */
+import { describeModel, type ModelConfig, readConfig } from './config.js';
+import type { Engine } from './engine.js';
+import { MultiheadError } from './errors.js';
+import { keepLatest } from './latest.js';
+import { loadEngine } from './load.js';
+import { readModelFiles } from './model-files.js';
+import { frameText, type InputLimits, readInput } from './model-input.js';
+import { runPass } from './model-pass.js';
+import { ModelTokenizer } from './tokenizer.js';
+import type { Build, LoadOptions, Model, ModelInfo, ModelSource, RunOptions, RunResult, Token } from './types.js';
+
+/**
+ * Loads a model into an engine of its own, in this thread. `loadModel` is the same with a worker where there is one.
+ *
+ * @throws {MultiheadError} the codes of `loadEngine`; `model-fetch` if a file cannot be read; `model-format`, `unsupported`
+ * or `corrupt` if one is not what it should be; the reason of `options.signal`.
+ */
+export async function loadModelHere(source: ModelSource, options: LoadOptions = {}): Promise<Model> {
+  const { onProgress, signal } = options;
+  const [engine, files] = await Promise.all([loadEngine(options), readModelFiles(source, { onProgress, signal })]);
+  const config = readConfig(files.config.content, files.config.origin);
+  const { content, origin } = files.tokenizer;
+  const tokenizer = await ModelTokenizer.create(content, files.tokenizerConfig, origin);
+  requireVocabulary(tokenizer, config, origin);
+  signal?.throwIfAborted();
+  const handle = loadWeights(engine, config, files.weights.content, files.weights.origin);
+  const maskToken = config.maskToken ?? tokenizer.maskToken;
+  const info = describeModel(config, files.name, files.weights.content.length, maskToken);
+  return new LocalModel(engine, handle, config, info, tokenizer, { ...config, maskToken });
+}
+
+function requireVocabulary(tokenizer: ModelTokenizer, config: ModelConfig, origin: string): void {
+  if (tokenizer.size <= config.vocabulary) return;
+  throw new MultiheadError(
+    'model-format',
+    `${origin} has ${tokenizer.size} tokens, and config.json says vocab_size ${config.vocabulary}: they are not of one model`,
+    { details: { tokens: tokenizer.size, vocabulary: config.vocabulary } },
+  );
+}
+
+function loadWeights(engine: Engine, config: ModelConfig, file: Uint8Array, origin: string): number {
+  const fields = {
+    layers: config.layers,
+    heads: config.heads,
+    kv_heads: config.kvHeads,
+    embed_dim: config.embedDim,
+    ffn_dim: config.ffnDim,
+    vocabulary: config.vocabulary,
+    positions: config.positions,
+    activation: config.activation,
+    norm_epsilon: config.normEpsilon,
+  };
+  try {
+    return engine.memory.lend(file, (address) =>
+      engine.memory.scope((scope) => {
+        const out = scope.alloc(4);
+        engine.check('mh_model_load', out, scope.struct('mh_model_config', fields), address, file.length);
+        return engine.memory.uint32(out);
+      }),
+    );
+  } catch (thrown) {
+    if (!(thrown instanceof MultiheadError)) throw thrown;
+    throw new MultiheadError(thrown.code, `${origin}: ${thrown.message}`, {
+      details: { ...thrown.details, file: origin },
+      cause: thrown,
+    });
+  }
+}
+
+class LocalModel implements Model {
+  readonly info: ModelInfo;
+  readonly build: Build;
+  readonly thread = 'here';
+  readonly runLatest = keepLatest((input: string | readonly number[], options?: RunOptions) =>
+    this.run(input, options),
+  );
+  readonly #config: ModelConfig;
+  readonly #tokenizer: ModelTokenizer;
+  readonly #limits: InputLimits;
+  #loaded: { readonly engine: Engine; readonly handle: number } | undefined;
+
+  constructor(
+    engine: Engine,
+    handle: number,
+    config: ModelConfig,
+    info: ModelInfo,
+    tokenizer: ModelTokenizer,
+    limits: InputLimits,
+  ) {
+    this.info = info;
+    this.build = engine.build;
+    this.#loaded = { engine, handle };
+    this.#config = config;
+    this.#tokenizer = tokenizer;
+    this.#limits = limits;
+  }
+
+  async run(input: string | readonly number[], options: RunOptions = {}): Promise<RunResult> {
+    const { engine, handle } = this.#alive();
+    options.signal?.throwIfAborted();
+    const { tokens, overflow } = readInput(input, options, this.#tokenizer, this.#limits);
+    const ids = tokens.map((token) => token.id);
+    const pass = runPass(engine, handle, this.#config, ids, options);
+    return {
+      tokens,
+      overflow,
+      layers: this.#config.layers,
+      heads: this.#config.heads,
+      ...pass.arrays,
+      statisticNames: engine.statisticNames,
+      logitPositions: pass.logitPositions,
+      topK: pass.topIds.map(({ position, ids, probabilities }) => ({
+        position,
+        predictions: Array.from(ids, (id, i) => ({
+          id,
+          text: this.#tokenizer.label(id),
+          probability: probabilities[i] ?? 0,
+        })),
+      })),
+      maskedRows: pass.maskedRows,
+      milliseconds: pass.milliseconds,
+      build: this.build,
+    };
+  }
+
+  async tokenize(text: string, options: { readonly endToken?: boolean } = {}): Promise<readonly Token[]> {
+    this.#alive();
+    const { start, content, end } = frameText(text, options.endToken, this.#tokenizer);
+    return [...start, ...content, ...end];
+  }
+
+  /** Frees the weights; the memory itself goes with the last reference to the engine. */
+  dispose(): void {
+    const loaded = this.#loaded;
+    this.#loaded = undefined;
+    if (loaded?.engine.alive) loaded.engine.call('mh_model_free', loaded.handle);
+  }
+
+  #alive(): { readonly engine: Engine; readonly handle: number } {
+    if (this.#loaded) return this.#loaded;
+    throw new MultiheadError('disposed', 'this model was disposed: load it anew');
+  }
+}

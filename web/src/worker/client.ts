@@ -1,0 +1,143 @@
+/** A model in a worker, behind the same interface as a model in this thread. */
+import { proxy, type Remote } from 'comlink';
+import { resolveUrl } from '../core/assets.js';
+import { MultiheadError } from '../core/errors.js';
+import { keepLatest } from '../core/latest.js';
+import { absoluteFiles } from '../core/model-files.js';
+import type { Build, LoadOptions, Model, ModelInfo, ModelSource, RunOptions, RunResult, Token } from '../core/types.js';
+import { Connection } from './connection.js';
+import type { Outcome, PortableEngineOptions, WorkerApi } from './protocol.js';
+import { spawnWorker } from './spawn.js';
+
+interface Description {
+  readonly info: ModelInfo;
+  readonly build: Build;
+}
+
+/** Starts a worker for `loadModelInto`. Throws code `worker`. */
+export function openWorker(options: LoadOptions): Promise<Connection> {
+  const url = options.workerUrl === undefined ? undefined : resolveUrl(options.workerUrl);
+  return Connection.open(options.createWorker ?? (() => spawnWorker(url)));
+}
+
+/** Loads a model in a worker that is running. Throws as `loadModelHere` does. */
+export async function loadModelInto(connection: Connection, source: ModelSource, options: LoadOptions): Promise<Model> {
+  const load = prepareLoad(source, options);
+  const giveUp = () => connection.close(options.signal?.reason);
+  options.signal?.addEventListener('abort', giveUp, { once: true });
+  try {
+    options.signal?.throwIfAborted();
+    const description = await load(connection);
+    const reopen = async () => {
+      const next = await openWorker(options);
+      await load(next);
+      return next;
+    };
+    return new RemoteModel(connection, description, reopen);
+  } catch (thrown) {
+    connection.close(thrown);
+    throw thrown;
+  } finally {
+    options.signal?.removeEventListener('abort', giveUp);
+  }
+}
+
+/** Everything that `load` needs, in a form that can go to a worker; the worker's own address is another. */
+function prepareLoad(source: ModelSource, options: LoadOptions) {
+  const files = absoluteFiles(source);
+  const engine: PortableEngineOptions = {
+    ...(options.build && { build: options.build }),
+    ...(options.wasm && { wasm: options.wasm }),
+    ...(options.wasmUrl !== undefined && { wasmUrl: resolveUrl(options.wasmUrl) }),
+  };
+  const { onProgress } = options;
+  return (connection: Connection): Promise<Description> =>
+    connection.call((remote) => remote.load(files, engine, onProgress ? proxy(onProgress) : null));
+}
+
+class RemoteModel implements Model {
+  readonly info: ModelInfo;
+  readonly build: Build;
+  readonly thread = 'worker';
+  readonly runLatest = keepLatest((input: string | readonly number[], options?: RunOptions) =>
+    this.run(input, options),
+  );
+  readonly #reopen: () => Promise<Connection>;
+  #connection: Promise<Connection>;
+  /** True from a crash to the next success: a second crash in a row is final. */
+  #restarted = false;
+  #disposed = false;
+  #lastRun: Promise<unknown> = Promise.resolve();
+
+  constructor(connection: Connection, { info, build }: Description, reopen: () => Promise<Connection>) {
+    this.#connection = Promise.resolve(connection);
+    this.info = info;
+    this.build = build;
+    this.#reopen = reopen;
+  }
+
+  /** One run at a time is in the worker, so that an aborted one that still waits costs nothing. */
+  async run(input: string | readonly number[], options: RunOptions = {}): Promise<RunResult> {
+    const { signal, ...portable } = options;
+    signal?.throwIfAborted();
+    const result = this.#lastRun.then(() => {
+      signal?.throwIfAborted();
+      return this.#call((remote) => remote.run(input, portable));
+    });
+    this.#lastRun = result.catch(() => {});
+    return signal ? unlessAborted(result, signal) : result;
+  }
+
+  tokenize(text: string, options: { readonly endToken?: boolean } = {}): Promise<readonly Token[]> {
+    return this.#call((remote) => remote.tokenize(text, options));
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#connection.then(
+      (connection) => connection.close(disposedError()),
+      () => {},
+    );
+  }
+
+  async #call<T>(make: (remote: Remote<WorkerApi>) => Promise<Outcome<T>>): Promise<T> {
+    if (this.#disposed) throw disposedError();
+    const current = this.#connection;
+    try {
+      const value = await (await current).call(make);
+      this.#restarted = false;
+      return value;
+    } catch (thrown) {
+      if (isFatal(thrown)) this.#restart(current);
+      throw thrown;
+    }
+  }
+
+  /** Replaces a dead worker by one with the same model, for the calls to come. */
+  #restart(dead: Promise<Connection>): void {
+    if (this.#connection !== dead || this.#restarted || this.#disposed) return;
+    this.#restarted = true;
+    dead.then((connection) => connection.close(disposedError())).catch(() => {});
+    this.#connection = this.#reopen();
+    this.#connection.catch(() => {});
+  }
+}
+
+/** The worker or the engine in it is gone. */
+function isFatal(thrown: unknown): boolean {
+  return thrown instanceof MultiheadError && (thrown.code === 'crashed' || thrown.code === 'worker');
+}
+
+function disposedError(): MultiheadError {
+  return new MultiheadError('disposed', 'this model was disposed: load it anew');
+}
+
+/** Rejects at once when the signal aborts; the work itself goes on and is dropped. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,34 @@
+/** Loads a model where it computes best: in a worker, or in this thread. */
+import { MultiheadError } from '../core/errors.js';
+import { loadModelHere } from '../core/model.js';
+import type { LoadOptions, Model, ModelSource } from '../core/types.js';
+import { loadModelInto, openWorker } from './client.js';
+
+/**
+ * Loads a model from a folder (`config.json`, `model.safetensors`, `tokenizer.json`) or from its files.
+ *
+ * Computes in a Web Worker where the host has them, else in this thread, and says which in `model.thread`: `here` also
+ * where a worker was to be started and the host refused. With `thread: 'worker'` that is an error.
+ *
+ * @throws {MultiheadError} `wasm-unsupported`, `wasm-fetch`, `wasm-not-wasm`, `wasm-compile`: no engine. `model-fetch`,
+ * `model-format`, `unsupported`, `corrupt`: no model. `worker`: no worker, and one was demanded. The reason of
+ * `options.signal` if it aborts.
+ * @example
+ * const model = await loadModel(bilingual);
+ * const result = await model.run('The cat sat on the mat.', { mask: { causal: true }, logits: 'last' });
+ * result.attention; // [layers, heads, tokens, tokens]
+ * model.dispose();
+ */
+export async function loadModel(source: ModelSource, options: LoadOptions = {}): Promise<Model> {
+  options.signal?.throwIfAborted();
+  if (options.thread === 'here') return loadModelHere(source, options);
+  if (!options.createWorker && typeof Worker === 'undefined') {
+    if (options.thread !== 'worker') return loadModelHere(source, options);
+    throw new MultiheadError('worker', "this host has no Web Workers: leave out thread, or use thread: 'here'");
+  }
+  const connection = await openWorker(options).catch((thrown: unknown) => {
+    if (options.thread === 'worker') throw thrown;
+    return undefined;
+  });
+  return connection ? loadModelInto(connection, source, options) : loadModelHere(source, options);
+}
