@@ -230,7 +230,7 @@ const char *mh_tensor_name(int32_t tensor);
 struct mh_report {
     uint32_t masked_rows; /* (b, h, t) rows (over all layers, for a model) with no visible key */
     int32_t nonfinite_tensor; /* enum mh_tensor; MH_TENSOR_NONE if all finite or not checked */
-    uint32_t nonfinite_layer; /* for a model: the layer; else 0 */
+    uint32_t nonfinite_layer; /* for a model: the layer, L after the last; else 0 */
     uint32_t nonfinite_index; /* flat index in the tensor's logical [B, H, rows, D] order */
     float nonfinite_value;
 };
@@ -446,7 +446,8 @@ enum mh_status mh_top_k(const float *logits, size_t vocabulary, size_t k, int32_
 /* ===== 8. Statistics of attention weights =====================================================
  *
  * One call reads the maps of one layer. Results are in the order of these lists. 0 log 0 is 0; a row
- * with no visible key has all zeros, and is left out of head means. */
+ * with no visible key has all zeros, and is left out of head means. Free keys (mask.free_keys) have
+ * no position: they are not in DISTANCE, and are nobody's self, previous or next. */
 
 #define MH_ROW_STATISTIC_LIST(X)                                                                   \
     X(ENTROPY_NATS, "entropyNats")             /* -Σ a ln a */                                     \

@@ -391,7 +391,8 @@ static enum mh_status attend(const struct multihead_call *call,
     return status;
 }
 
-static enum mh_status compute(const struct multihead_call *call, const struct mh_ablations *ablations)
+static enum mh_status compute(const struct multihead_call *call,
+                              const struct mh_ablations *ablations)
 {
     bool guarded = call->pass->check_finite != 0;
     enum mh_status status = guarded ? check_weights_finite(call) : MH_OK;
