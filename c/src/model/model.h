@@ -1,0 +1,14 @@
+/* A loaded model, as load.c makes it and model.c runs it. */
+#ifndef MH_MODEL_H
+#define MH_MODEL_H
+
+#include "model/embedding.h"
+
+struct mh_model {
+    struct mh_model_config config;
+    struct mh_embedding embedding;
+    float *norm_weight, *norm_bias; /* [E], the final norm; NULL with post-norm */
+    mh_block *blocks[];             /* [L] */
+};
+
+#endif
