@@ -17,7 +17,7 @@
 #include "base/size.h"
 #include "kernels/kernels.h"
 #include "ops/dropout.h"
-#include "ops/finite.h"
+#include "ops/guard.h"
 #include "ops/mask.h"
 #include "ops/masked_row.h"
 

@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "ops/ablation.h"
 #include "ops/attention.h"
-#include "ops/finite.h"
+#include "ops/guard.h"
 #include "ops/multihead_handle.h"
 #include "ops/strides.h"
 

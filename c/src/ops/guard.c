@@ -1,4 +1,4 @@
-#include "ops/finite.h"
+#include "ops/guard.h"
 
 #include "base/error.h"
 #include "base/size.h"

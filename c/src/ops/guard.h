@@ -1,6 +1,6 @@
 /* The finite-ness guard: finds the first NaN or infinity of a tensor and says where it is. */
-#ifndef MH_FINITE_H
-#define MH_FINITE_H
+#ifndef MH_GUARD_H
+#define MH_GUARD_H
 
 #include "multihead.h"
 
