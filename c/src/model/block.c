@@ -7,7 +7,7 @@
 #include "model/feed_forward.h"
 #include "ops/ablation.h"
 #include "ops/dropout.h"
-#include "ops/finite.h"
+#include "ops/guard.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -321,7 +321,6 @@ static enum mh_status check_hidden(const mh_block *block, const struct mh_block_
         .name = MH_TENSOR_HIDDEN,
         .data = x,
         .batch = pass->batch,
-        .heads = 1,
         .rows = pass->length,
         .columns = block->embed_dim,
         .batch_stride = pass->length * block->embed_dim,

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "kernels/kernels.h"
-#include "ops/finite.h"
+#include "ops/guard.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -160,7 +160,6 @@ static enum mh_status check_rows(enum mh_tensor name, const float *x, size_t row
     struct mh_tensor_view view = {.name = name,
                                   .data = x,
                                   .batch = 1,
-                                  .heads = 1,
                                   .rows = rows,
                                   .columns = columns,
                                   .row_stride = columns};
