@@ -13,11 +13,11 @@ export function formatWeight(weight: number): string {
   return tidy(weight.toFixed(2));
 }
 
-/** A change of weight with its sign: `+.31`, `−.02`, `0`; what would round to .00 is `±<.01`. */
+/** A change of weight with its sign: `+.31`, `−.02`, `0`; what would round to .00 is `±0`. */
 export function formatChange(change: number): string {
   if (!Number.isFinite(change)) return NOT_A_NUMBER;
   if (change === 0) return '0';
-  if (Math.abs(change) < 0.005) return '±<.01';
+  if (Math.abs(change) < 0.005) return '±0';
   return (change > 0 ? '+' : MINUS) + formatWeight(Math.abs(change));
 }
 

@@ -1,6 +1,7 @@
 /**
  * Where the labels of a map go and how they are turned: horizontal while every one fits above its column, slanted while
- * lines keep apart, else vertical; Chinese, Japanese, Korean and emoji always stand upright, stacked when turned.
+ * lines keep apart, else vertical; Chinese, Japanese, Korean and emoji always stand upright, stacked where the rest is
+ * vertical, and what is short enough is never turned.
  * Pure; used by the live map and by the SVG export alike. Lengths in CSS pixels.
  */
 import { characters, ellipsise, isUpright, type Measure } from './token-text.js';
@@ -38,11 +39,17 @@ export interface PlacedLabel {
 export const labelStep = (cell: number) => Math.max(1, Math.ceil(LABEL.pitch / cell));
 
 export function columnMode(texts: readonly string[], cell: number, measure: Measure): ColumnMode {
-  if (texts.every((text) => measure(text) <= cell - 4)) return 'horizontal';
-  // A stack of upright characters would run into the slanted line of its left neighbour.
-  const stacked = texts.some((text) => isUpright(text) && characters(text).length > 1);
-  return cell >= LABEL.slantPitch && !stacked ? 'slanted' : 'vertical';
+  if (texts.every((text) => fitsAcross(text, cell, measure))) return 'horizontal';
+  // Stacks of upright characters would run into the slanted line of their left neighbour.
+  const upright = texts.filter(isUpright);
+  const stacked = upright.some((text) => characters(text).length > 1);
+  const mostlyUpright = upright.length * 2 > texts.length;
+  return cell >= LABEL.slantPitch && !stacked && !mostlyUpright ? 'slanted' : 'vertical';
 }
+
+/** Whether a label has room above its column as it is. A single character always has. */
+const fitsAcross = (text: string, cell: number, measure: Measure) =>
+  measure(text) <= cell - 4 || characters(text).length === 1;
 
 /** Height of the pane of column labels, and how far slanted ones lean over the right edge of the map. */
 export function columnLabelRoom(
@@ -92,15 +99,16 @@ function placeColumnLabel(
 ): PlacedLabel {
   const x = (index + 0.5) * cell;
   const y = height - LABEL.gap;
-  if (isUpright(full) && (mode === 'vertical' || characters(full).length === 1)) {
-    const text = cutStack(characters(full));
-    const first = y - LABEL.fontSize * 0.4 - (text.length - 1) * LABEL.lineHeight;
-    const lines = text.map((sign, line) => ({ text: sign, x, y: first + line * LABEL.lineHeight }));
-    return { index, full, cut: text.length < characters(full).length, lines, anchor: 'middle', rotate: 0 };
+  const middle = y - LABEL.fontSize * 0.4;
+  if (fitsAcross(full, mode === 'slanted' ? 0 : cell, measure)) {
+    return { index, full, cut: false, lines: [{ text: full, x, y: middle }], anchor: 'middle', rotate: 0 };
   }
-  if (mode === 'horizontal') {
-    const lines = [{ text: full, x, y: y - LABEL.fontSize * 0.4 }];
-    return { index, full, cut: false, lines, anchor: 'middle', rotate: 0 };
+  if (isUpright(full)) {
+    const signs = characters(full);
+    const shown = cutStack(signs);
+    const first = middle - (shown.length - 1) * LABEL.lineHeight;
+    const lines = shown.map((text, line) => ({ text, x, y: first + line * LABEL.lineHeight }));
+    return { index, full, cut: shown.length < signs.length, lines, anchor: 'middle', rotate: 0 };
   }
   const room = mode === 'slanted' ? LABEL.maxSlanted : LABEL.maxVertical;
   const text = ellipsise(full, room, measure);

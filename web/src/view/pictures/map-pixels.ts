@@ -112,15 +112,15 @@ export function drawMap(
 
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, width, height);
+  const pixelRatio = devicePixels / (layout.cell * bin);
   if (source.visible) {
-    const phase = { x: window.keyFrom * devicePixels, y: window.queryFrom * devicePixels };
+    const phase = { x: window.keyFrom * devicePixels, y: window.queryFrom * devicePixels, pixelRatio };
     fillHatch(context, ink, { width, height }, phase);
   }
   const pixels = cellPixels(source, scale, window, bin);
   context.imageSmoothingEnabled = false;
   context.drawImage(toImage(pixels, columns, rows), 0, 0, width, height);
 
-  const pixelRatio = devicePixels / (layout.cell * bin);
   if (layout.cell >= GRID_FROM) drawGrid(context, ink, { columns, rows, devicePixels });
   if (layout.cell >= NUMBERS_FROM)
     drawNumbers(context, source, { pixels, columns, window, layout, ink, scale, pixelRatio });
@@ -148,25 +148,26 @@ export function putPixels(canvas: HTMLCanvasElement, pixels: Uint32Array, column
   canvas.getContext('2d', { willReadFrequently: true })?.putImageData(new ImageData(bytes, columns, rows), 0, 0);
 }
 
-/** Distance of two hatching lines in device pixels, and their width. */
-const HATCH = { distance: 6, width: 1 };
+/** Distance of two hatching lines and their width, in CSS pixels. */
+const HATCH = { distance: 5, width: 0.8 };
 
-/** Fills with diagonal lines that continue from window to window: `phase` is the canvas's place in the whole map. */
+/** Fills with diagonal lines that continue from window to window: `x`, `y` is the canvas's place in the whole map. */
 export function fillHatch(
   context: Context,
   { paper, line, ink, strong }: Pick<MapInk, 'paper' | 'line' | 'ink' | 'strong'>,
   { width, height }: { readonly width: number; readonly height: number },
-  phase: { readonly x: number; readonly y: number },
+  { x, y, pixelRatio }: { readonly x: number; readonly y: number; readonly pixelRatio: number },
 ): void {
+  // Whole device pixels, or the distance would be uneven.
+  const distance = Math.max(4, Math.round(HATCH.distance * pixelRatio));
   context.fillStyle = paper;
   context.fillRect(0, 0, width, height);
   context.strokeStyle = strong ? ink : line;
-  context.lineWidth = HATCH.width;
+  context.lineWidth = Math.max(1, HATCH.width * pixelRatio);
   context.beginPath();
-  const first = -((phase.x + phase.y) % HATCH.distance);
-  for (let x = first; x < width + height; x += HATCH.distance) {
-    context.moveTo(x + 0.5, -0.5);
-    context.lineTo(x - height - 0.5, height + 0.5);
+  for (let start = -((x + y) % distance); start < width + height; start += distance) {
+    context.moveTo(start + 0.5, -0.5);
+    context.lineTo(start - height - 0.5, height + 0.5);
   }
   context.stroke();
 }

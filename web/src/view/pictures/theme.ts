@@ -5,6 +5,7 @@
 import { css, type ReactiveController, type ReactiveControllerHost } from 'lit';
 import { luminance, type Theme } from './colour.js';
 import type { MapInk } from './map-pixels.js';
+import { estimateWidth, type Measure } from './token-text.js';
 
 /** Every picture's own styles begin with these. Colours that are not set are the system's. */
 export const pictureStyles = css`
@@ -88,35 +89,65 @@ function resolveColour(colour: string): number {
   return pixel;
 }
 
-type Host = ReactiveControllerHost & HTMLElement;
-
-/** Draws its host again when the size, the pixel ratio or the colours of the page change. */
+/** Tells its host to draw again when its width, the pixel ratio or the colours of the page change. */
 export class ThemeController implements ReactiveController {
-  readonly #host: Host;
+  readonly #host: ReactiveControllerHost & HTMLElement;
+  readonly #redraw: () => void;
   #observer: ResizeObserver | undefined;
+  #width = 0;
 
-  constructor(host: Host) {
+  constructor(host: ReactiveControllerHost & HTMLElement, redraw: () => void) {
     this.#host = host;
+    this.#redraw = redraw;
     host.addController(this);
   }
 
   hostConnected(): void {
-    this.#observer = new ResizeObserver(this.#update);
+    this.#observer = new ResizeObserver(this.#resized);
     this.#observer.observe(this.#host);
     this.#host.addEventListener('transitionend', this.#colourChanged);
     // A change of zoom or of the screen changes the pixel ratio, and is a resize of the window.
-    window.addEventListener('resize', this.#update);
+    window.addEventListener('resize', this.#redraw);
   }
 
   hostDisconnected(): void {
     this.#observer?.disconnect();
     this.#host.removeEventListener('transitionend', this.#colourChanged);
-    window.removeEventListener('resize', this.#update);
+    window.removeEventListener('resize', this.#redraw);
   }
 
-  readonly #update = (): void => this.#host.requestUpdate();
+  /** The height follows from what is drawn and must not ask for another drawing. */
+  readonly #resized = (entries: ResizeObserverEntry[]): void => {
+    const width = entries.at(-1)?.contentRect.width ?? 0;
+    if (width === this.#width) return;
+    this.#width = width;
+    this.#redraw();
+  };
 
   readonly #colourChanged = (event: TransitionEvent): void => {
-    if (event.target === this.#host && event.propertyName === 'background-color') this.#host.requestUpdate();
+    if (event.target === this.#host && event.propertyName === 'background-color') this.#redraw();
+  };
+}
+
+const widths = new Map<string, Map<string, number>>();
+let ruler: CanvasRenderingContext2D | null | undefined;
+
+/** Measures text in a CSS font; every width is measured once. */
+export function textMeasure(font: string): Measure {
+  let known = widths.get(font);
+  if (!known) {
+    known = new Map();
+    widths.set(font, known);
+  }
+  const cache = known;
+  return (text) => {
+    const cached = cache.get(text);
+    if (cached !== undefined) return cached;
+    ruler ??= document.createElement('canvas').getContext('2d');
+    if (!ruler) return estimateWidth(12)(text);
+    ruler.font = font;
+    const { width } = ruler.measureText(text);
+    cache.set(text, width);
+    return width;
   };
 }

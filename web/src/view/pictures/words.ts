@@ -7,6 +7,8 @@ import type { EntropyUnit, Words } from './types.js';
 export const picturesEn = {
   mapLabel: 'Attention of {{label}}: {{rows}} queries down, {{columns}} keys across',
   mapChangeLabel: 'Change in attention of {{label}}: {{rows}} queries down, {{columns}} keys across',
+  mapHelp:
+    'Arrow keys move from cell to cell. Enter keeps a row, or paints with the hide and show tools. Page Up and Page Down change the head, [ and ] the layer. T changes to a table.',
   queryName: 'query {{query}} “{{text}}”',
   keyName: 'key {{key}} “{{text}}”',
   cellName: '{{query}} attends to {{key}}: {{weight}}, rank {{rank}} of {{count}}',
@@ -66,6 +68,8 @@ export type PictureWord = keyof typeof picturesEn;
 export const picturesZh: Readonly<Record<PictureWord, string>> = {
   mapLabel: '{{label}}的注意力：纵向 {{rows}} 个查询，横向 {{columns}} 个键',
   mapChangeLabel: '{{label}}的注意力变化：纵向 {{rows}} 个查询，横向 {{columns}} 个键',
+  mapHelp:
+    '方向键逐格移动。回车键固定一行；用“遮住”或“放开”工具时则涂改。Page Up 和 Page Down 换头，[ 和 ] 换层，T 切换为表格。',
   queryName: '查询 {{query}}“{{text}}”',
   keyName: '键 {{key}}“{{text}}”',
   cellName: '{{query}}对{{key}}：{{weight}}，第 {{rank}} 名，共 {{count}} 个',

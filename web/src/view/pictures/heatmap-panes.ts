@@ -1,0 +1,78 @@
+/** The panes around the cells, drawn with D3: labels of rows and columns, and the bars at the end of the rows. */
+import { scaleLinear } from 'd3-scale';
+import { select } from 'd3-selection';
+import { formatNumber } from './format.js';
+import { LABEL, type PlacedLabel } from './labels.js';
+import type { MapLayout } from './map-layout.js';
+import type { EntropyValues } from './types.js';
+
+/** Draws labels; each text element keeps its index in `data-index`. */
+export function drawLabels(svg: SVGSVGElement, labels: readonly PlacedLabel[]): void {
+  select(svg)
+    .selectAll<SVGTextElement, PlacedLabel>('text')
+    .data(labels, (label) => label.index)
+    .join('text')
+    .attr('data-index', (label) => label.index)
+    .attr('text-anchor', (label) => label.anchor)
+    .attr('transform', ({ rotate, lines: [line] }) => (rotate && line ? `rotate(${rotate} ${line.x} ${line.y})` : null))
+    .selectAll<SVGTSpanElement, PlacedLabel['lines'][number]>('tspan')
+    .data((label) => label.lines)
+    .join('tspan')
+    .attr('x', (line) => line.x)
+    .attr('y', (line) => line.y)
+    .attr('dy', '.35em')
+    .text((line) => line.text);
+}
+
+/** Marks the label of the row or column under the pointer, and the chosen one. */
+export function markLabels(svg: SVGSVGElement, lit: number | null, chosen: number | null): void {
+  select(svg)
+    .selectAll<SVGTextElement, PlacedLabel>('text')
+    .classed('lit', (label) => label.index === lit)
+    .classed('chosen', (label) => label.index === chosen);
+}
+
+/** Room for a number beside a bar, and around both. */
+const VALUE = { numberWidth: 34, inset: 4, maxThickness: 10 };
+
+/** Draws a bar a row against `max`, with its number where there is room. */
+export function drawRowValues(
+  svg: SVGSVGElement,
+  entropy: EntropyValues,
+  layout: MapLayout,
+  range: { readonly from: number; readonly to: number },
+): void {
+  const { cell, valuesWidth } = layout;
+  const numbers = cell >= LABEL.pitch && valuesWidth > 2 * VALUE.numberWidth;
+  const room = valuesWidth - VALUE.inset * 2 - (numbers ? VALUE.numberWidth : 0);
+  const length = scaleLinear([0, entropy.max || 1], [0, room]).clamp(true);
+  const thickness = Math.max(1, Math.min(VALUE.maxThickness, cell - 3));
+  const rows = Array.from({ length: range.to - range.from }, (_, i) => {
+    const index = range.from + i;
+    return { index, value: entropy.values[index] as number };
+  });
+  type Row = (typeof rows)[number];
+  const top = (row: Row) => (row.index + 0.5) * cell - thickness / 2;
+  const root = select(svg);
+  const bars = (name: string, width: (row: Row) => number) =>
+    root
+      .selectAll<SVGRectElement, Row>(`rect.${name}`)
+      .data(rows, (row) => row.index)
+      .join('rect')
+      .attr('class', name)
+      .attr('x', VALUE.inset)
+      .attr('y', top)
+      .attr('height', thickness)
+      .attr('width', width);
+  bars('track', () => room);
+  bars('bar', (row) => length(row.value));
+  root
+    .selectAll<SVGTextElement, Row>('text')
+    .data(numbers ? rows : [], (row) => row.index)
+    .join('text')
+    .attr('x', valuesWidth - VALUE.inset)
+    .attr('y', (row) => (row.index + 0.5) * cell)
+    .attr('dy', '.35em')
+    .attr('text-anchor', 'end')
+    .text((row) => formatNumber(row.value));
+}

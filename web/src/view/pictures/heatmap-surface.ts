@@ -1,0 +1,275 @@
+/**
+ * What the eye sees of a map: canvas, labels, bars, crosshair, and how far it is scrolled and zoomed. Holds the cells in
+ * view and some around them, and draws anew when the view leaves these. It changes elements that `<mh-heatmap>` rendered.
+ */
+import { pictureScale } from './colour.js';
+import type { GridPosition } from './grid-nav.js';
+import { drawLabels, drawRowValues, markLabels } from './heatmap-panes.js';
+import { LABEL, placeColumnLabels, placeRowLabels } from './labels.js';
+import {
+  covers,
+  layoutMap,
+  MAX_ZOOM,
+  type MapInput,
+  type MapLayout,
+  type MapView,
+  type MapWindow,
+  scrollToCell,
+  windowOf,
+  type Zoom,
+} from './map-layout.js';
+import { drawMap } from './map-pixels.js';
+import { type PictureTheme, readTheme, textMeasure } from './theme.js';
+import { type Measure, tokenText } from './token-text.js';
+import type { MapPicture } from './types.js';
+
+/** Cells around the view that are drawn ahead of scrolling, in CSS pixels. */
+const MARGIN = 400;
+/** Between a cell and its tooltip. */
+const TIP_GAP = 10;
+
+/** The elements of a rendered map. */
+interface Parts {
+  readonly frame: HTMLElement;
+  readonly scroller: HTMLElement;
+  readonly plane: HTMLElement;
+  readonly map: HTMLElement;
+  readonly canvas: HTMLCanvasElement;
+  readonly columns: SVGSVGElement;
+  readonly rows: SVGSVGElement;
+  readonly values: SVGSVGElement;
+  readonly rowBand: HTMLElement;
+  readonly columnBand: HTMLElement;
+  readonly chosenBand: HTMLElement;
+  readonly spot: HTMLElement;
+}
+
+/** A picture as last drawn, with the texts of its tokens. */
+interface Drawn {
+  readonly picture: MapPicture;
+  readonly queryTexts: readonly string[];
+  readonly keyTexts: readonly string[];
+  readonly theme: PictureTheme;
+  readonly measure: Measure;
+  readonly layout: MapLayout;
+}
+
+export class MapSurface {
+  readonly #parts: Parts;
+  readonly #host: HTMLElement;
+  #zoom: Zoom = 'auto';
+  #drawn: Drawn | null = null;
+  #window: MapWindow | null = null;
+
+  constructor(root: ParentNode, host: HTMLElement) {
+    const find = <E extends Element>(selector: string) => root.querySelector(selector) as E;
+    this.#host = host;
+    this.#parts = {
+      frame: find('.frame'),
+      scroller: find('.scroller'),
+      plane: find('.plane'),
+      map: find('.map'),
+      canvas: find('canvas'),
+      columns: find('.columns'),
+      rows: find('.rows'),
+      values: find('.values'),
+      rowBand: find('.band.row:not(.chosen)'),
+      columnBand: find('.band.column'),
+      chosenBand: find('.band.chosen'),
+      spot: find('.spot'),
+    };
+  }
+
+  /** False once the elements it drew on have left the page. */
+  get alive(): boolean {
+    return this.#parts.frame.isConnected;
+  }
+
+  /** Whether there is something to zoom back from, or to zoom at all. */
+  get zoomable(): boolean {
+    return this.#zoom !== 'auto' || this.#drawn?.layout.fits === false;
+  }
+
+  /** Lays out and draws a picture. Nothing is drawn while the host has no width. */
+  redraw(picture: MapPicture): void {
+    const width = this.#host.clientWidth;
+    if (width === 0) return;
+    const theme = readTheme(this.#host);
+    const texts = { queryTexts: picture.queries.map(tokenText), keyTexts: picture.keys.map(tokenText) };
+    const measure = textMeasure(`${LABEL.fontSize}px ${theme.font}`);
+    const layout = layoutMap(this.#input({ picture, ...texts, measure }, this.#zoom));
+    this.#drawn = { picture, ...texts, theme, measure, layout };
+    this.#applyLayout(layout);
+    this.#window = null;
+    this.draw();
+  }
+
+  #input(from: Pick<Drawn, 'picture' | 'queryTexts' | 'keyTexts' | 'measure'>, zoom: Zoom): MapInput {
+    const { queryTexts, keyTexts, measure } = from;
+    const height = Number.parseFloat(getComputedStyle(this.#parts.scroller).maxHeight);
+    const space = {
+      width: this.#host.clientWidth,
+      height: Number.isFinite(height) ? height : Number.POSITIVE_INFINITY,
+      pixelRatio: devicePixelRatio,
+    };
+    return { queryTexts, keyTexts, space, zoom, rowValues: from.picture.rowValues !== null, measure };
+  }
+
+  /** Gives the panes their sizes. */
+  #applyLayout(layout: MapLayout): void {
+    const { plane, map, columns, rows, values } = this.#parts;
+    const { rowLabelWidth, columnLabelHeight, mapWidth, mapHeight, rightWidth, valuesWidth } = layout;
+    plane.style.gridTemplate = `${columnLabelHeight}px ${mapHeight}px / ${rowLabelWidth}px ${mapWidth}px ${rightWidth}px`;
+    map.style.setProperty('--cell', `${layout.cell}px`);
+    map.style.setProperty('--row-label-width', `${rowLabelWidth}px`);
+    map.style.setProperty('--column-label-height', `${columnLabelHeight}px`);
+    resize(columns, mapWidth, columnLabelHeight);
+    resize(rows, rowLabelWidth, mapHeight);
+    resize(values, valuesWidth, mapHeight);
+  }
+
+  /** Draws the cells in view, and their labels, unless they are there already. */
+  draw(): void {
+    if (!this.#drawn) return;
+    const { picture, theme, layout } = this.#drawn;
+    const { canvas, columns, map, scroller } = this.#parts;
+    map.style.setProperty('--scroll-left', `${scroller.scrollLeft}px`);
+    map.style.setProperty('--scroll-top', `${scroller.scrollTop}px`);
+    const size = { T: picture.queries.length, S: picture.keys.length };
+    const view = this.#view(layout);
+    columns.style.clipPath = labelClip(layout, view);
+    if (this.#window && covers(this.#window, windowOf(layout, view, size, 0))) return;
+    const window = windowOf(layout, view, size, MARGIN);
+    this.#window = window;
+
+    const source = { ...picture, keyCount: size.S, offset: 0 };
+    drawMap(canvas, source, pictureScale(picture, theme.theme), { layout, window, ink: theme });
+    canvas.style.left = `${window.keyFrom * layout.cell}px`;
+    canvas.style.top = `${window.queryFrom * layout.cell}px`;
+    canvas.style.width = `${canvas.width / devicePixelRatio}px`;
+    canvas.style.height = `${canvas.height / devicePixelRatio}px`;
+    this.#drawPanes(this.#drawn, window);
+  }
+
+  #drawPanes({ picture, queryTexts, keyTexts, measure, layout }: Drawn, window: MapWindow): void {
+    const { cell, columnMode: mode, columnLabelHeight: height, rowLabelWidth: width } = layout;
+    const { columns, rows, values } = this.#parts;
+    const columnRange = { from: window.keyFrom, to: window.keyTo };
+    const rowRange = { from: window.queryFrom, to: window.queryTo };
+    drawLabels(columns, placeColumnLabels(keyTexts, columnRange, { cell, mode, height }, measure));
+    drawLabels(rows, placeRowLabels(queryTexts, rowRange, { cell, width }, measure));
+    if (picture.rowValues) drawRowValues(values, picture.rowValues, layout, rowRange);
+    else values.replaceChildren();
+  }
+
+  /** The part of the scroller that shows cells. */
+  #view(layout: MapLayout): MapView {
+    const { scroller } = this.#parts;
+    return {
+      left: scroller.scrollLeft,
+      top: scroller.scrollTop,
+      width: scroller.clientWidth - layout.rowLabelWidth - layout.valuesWidth,
+      height: scroller.clientHeight - layout.columnLabelHeight,
+    };
+  }
+
+  /** Moves the crosshair and the outline of the chosen row, and makes their labels bold. */
+  mark(lit: GridPosition | null, chosenRow: number | null): void {
+    if (!this.#drawn) return;
+    const { queries, keys } = this.#drawn.picture;
+    const inside = (index: number | undefined, count: number) =>
+      index !== undefined && index >= 0 && index < count ? index : null;
+    const row = inside(lit?.row, queries.length);
+    const column = inside(lit?.column, keys.length);
+    const { rowBand, columnBand, chosenBand, spot, rows, columns } = this.#parts;
+    place(rowBand, row, null);
+    place(columnBand, null, column);
+    place(chosenBand, chosenRow, null);
+    if (row === null || column === null) place(spot, null, null);
+    else place(spot, row, column);
+    markLabels(rows, row, chosenRow);
+    markLabels(columns, column, null);
+  }
+
+  /** Places a tooltip below and right of a cell, or on the other side where there is no room. */
+  placeTip(tip: HTMLElement, { row, column }: GridPosition): void {
+    if (!this.#drawn) return;
+    const frame = this.#parts.frame.getBoundingClientRect();
+    const map = this.#parts.map.getBoundingClientRect();
+    const { cell } = this.#drawn.layout;
+    const left = map.left - frame.left + column * cell;
+    const top = map.top - frame.top + row * cell;
+    const { offsetWidth: width, offsetHeight: height } = tip;
+    const right = left + cell + TIP_GAP;
+    const below = top + cell + TIP_GAP;
+    const above = top - height - TIP_GAP;
+    tip.style.left = `${Math.max(0, right + width <= frame.width ? right : left - width - TIP_GAP)}px`;
+    tip.style.top = `${below + height <= frame.height || above < 0 ? below : above}px`;
+  }
+
+  /** The cell at a point of the screen; row and column may lie outside the map. */
+  cellAt({ clientX, clientY }: { readonly clientX: number; readonly clientY: number }): GridPosition | null {
+    if (!this.#drawn) return null;
+    const map = this.#parts.map.getBoundingClientRect();
+    const { cell } = this.#drawn.layout;
+    return { row: Math.floor((clientY - map.top) / cell), column: Math.floor((clientX - map.left) / cell) };
+  }
+
+  scrollTo({ row, column }: GridPosition): void {
+    if (!this.#drawn) return;
+    const { layout } = this.#drawn;
+    const { scroller } = this.#parts;
+    const view = this.#view(layout);
+    if (column >= 0) scroller.scrollLeft = scrollToCell(column, layout.cell, view.left, view.width);
+    if (row >= 0) scroller.scrollTop = scrollToCell(row, layout.cell, view.top, view.height);
+  }
+
+  panBy(x: number, y: number): void {
+    this.#parts.scroller.scrollBy(x, y);
+  }
+
+  /** Zooms about a point of the screen (the middle if none is given): the cell there stays there. */
+  zoomBy(factor: number, point?: { readonly clientX: number; readonly clientY: number }): void {
+    if (!this.#drawn) return;
+    const { map, scroller } = this.#parts;
+    const { cell } = this.#drawn.layout;
+    const frame = scroller.getBoundingClientRect();
+    const x = point?.clientX ?? frame.left + frame.width / 2;
+    const y = point?.clientY ?? frame.top + frame.height / 2;
+    const before = map.getBoundingClientRect();
+    const [column, row] = [(x - before.left) / cell, (y - before.top) / cell];
+
+    const wanted = Math.min(MAX_ZOOM, (typeof this.#zoom === 'number' ? this.#zoom : cell) * factor);
+    const smallest = layoutMap(this.#input(this.#drawn, 'fit')).cell;
+    this.zoomTo(wanted <= smallest ? 'fit' : wanted);
+
+    const after = map.getBoundingClientRect();
+    scroller.scrollLeft += after.left + column * this.#drawn.layout.cell - x;
+    scroller.scrollTop += after.top + row * this.#drawn.layout.cell - y;
+    this.draw();
+  }
+
+  zoomTo(zoom: Zoom): void {
+    this.#zoom = zoom;
+    if (this.#drawn) this.redraw(this.#drawn.picture);
+  }
+}
+
+/** Only labels of columns in view are to be seen; slanted ones lean out of it. */
+function labelClip({ columnMode, columnLabelHeight: height }: MapLayout, { left, width }: MapView): string {
+  const lean = columnMode === 'slanted' ? height : 0;
+  const right = left + width;
+  return `polygon(${left}px ${height}px, ${left + lean}px 0, ${right + lean}px 0, ${right}px ${height}px)`;
+}
+
+function resize(svg: SVGSVGElement, width: number, height: number): void {
+  svg.setAttribute('width', String(width));
+  svg.setAttribute('height', String(height));
+}
+
+/** Puts a mark on a row, a column or a cell; takes it off where there is neither. */
+function place(mark: HTMLElement, row: number | null, column: number | null): void {
+  mark.classList.toggle('on', row !== null || column !== null);
+  if (row !== null) mark.style.setProperty('--q', String(row));
+  if (column !== null) mark.style.setProperty('--k', String(column));
+}
