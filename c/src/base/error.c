@@ -46,8 +46,6 @@ static void put(struct text *text, char c)
 
 static void put_string(struct text *text, const char *string, size_t most)
 {
-    if (string == NULL)
-        string = "(null)";
     for (size_t i = 0; i < most && string[i] != '\0'; i++) {
         unsigned char byte = (unsigned char)string[i];
         put(text, byte < 0x20 || byte == 0x7f ? '?' : string[i]);
