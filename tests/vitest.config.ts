@@ -1,12 +1,12 @@
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 // Node 20 keeps relaxed SIMD behind a flag; later versions have it on and do not know the flag.
 const major = Number(process.versions.node.split('.')[0]);
 const execArgv = major < 22 ? ['--experimental-wasm-relaxed-simd'] : [];
 
-function project(name: string, options: { testTimeout?: number; fileParallelism?: boolean } = {}) {
+function project(name: string, options: TestProjectInlineConfiguration['test'] = {}): TestProjectInlineConfiguration {
   return {
-    extends: true as const,
+    extends: true,
     test: { name, include: [`tests/${name}/**/*.test.ts`], ...options },
   };
 }
@@ -19,8 +19,13 @@ export default defineConfig({
     projects: [
       project('wasm', { testTimeout: 60_000 }),
       project('web'),
-      project('package', { testTimeout: 300_000, fileParallelism: false }),
-      project('e2e', { testTimeout: 60_000, fileParallelism: false }),
+      project('package', {
+        globalSetup: 'tests/package/support/pack.ts',
+        testTimeout: 60_000,
+        hookTimeout: 300_000,
+        fileParallelism: false,
+      }),
+      project('e2e', { testTimeout: 60_000, hookTimeout: 60_000, fileParallelism: false }),
     ],
   },
 });
