@@ -38,6 +38,8 @@ const anyState: fc.Arbitrary<LensState> = fc.record({
   }),
   history: fc.constant(defaultState.history),
   tool: fc.constant(defaultState.tool),
+  tokenTool: fc.constant(defaultState.tokenTool),
+  asTable: fc.boolean(),
   paintScope: fc.constant(defaultState.paintScope),
   scale: fc.oneof(
     fc.constantFrom('default' as const, 'none' as const),

@@ -18,7 +18,7 @@ import {
 } from './mask.js';
 import type { EntropyUnit, HeadRef, Palette, ScaleType, Tool } from './pictures/types.js';
 
-export const views = ['heatmap', 'difference', 'steps', 'entropy'] as const;
+export const views = ['heatmap', 'difference', 'steps'] as const;
 export type View = (typeof views)[number];
 export const entropyUnits = ['nats', 'bits', 'normalised'] as const satisfies readonly EntropyUnit[];
 export const palettes = ['cividis', 'viridis', 'grey'] as const satisfies readonly Palette[];
@@ -29,6 +29,9 @@ export type Combination = (typeof combinations)[number];
 export const ablationKinds = ['zero', 'mean', 'uniform'] as const satisfies readonly AblationKind[];
 /** What pressing on the heatmap does: read, or hide or show cells. */
 export const tools = ['inspect', 'hide', 'show'] as const satisfies readonly Tool[];
+/** What clicking a token does: pin its row, put the mask token in its place, or switch its key off. */
+export const tokenTools = ['look', 'replace', 'pad'] as const;
+export type TokenTool = (typeof tokenTools)[number];
 export type Scale = 'default' | 'none' | number;
 
 export const temperatureRange = { min: 0.1, max: 10 } as const;
@@ -50,6 +53,7 @@ export interface LensState {
   readonly mask: Mask;
   readonly history: MaskHistory;
   readonly tool: Tool;
+  readonly tokenTool: TokenTool;
   /** Do painted cells count in all heads, or in the selected ones? */
   readonly paintScope: 'all' | 'selected';
   readonly scale: Scale;
@@ -60,6 +64,8 @@ export interface LensState {
   /** The token replaced by the model's mask token, or null. Kept, but without effect, while the mask is causal. */
   readonly replaced: number | null;
   readonly view: View;
+  /** Heatmap and difference as numbers in a table. */
+  readonly asTable: boolean;
   readonly unit: EntropyUnit;
   readonly palette: Palette;
   readonly scaleType: ScaleType;
@@ -77,6 +83,7 @@ export const defaultState: LensState = {
   mask: defaultMask,
   history: noHistory,
   tool: 'inspect',
+  tokenTool: 'look',
   paintScope: 'all',
   scale: 'default',
   temperature: 1,
@@ -84,6 +91,7 @@ export const defaultState: LensState = {
   query: 10,
   replaced: null,
   view: 'heatmap',
+  asTable: false,
   unit: 'nats',
   palette: 'cividis',
   scaleType: 'linear',
@@ -200,6 +208,12 @@ export function fitToModel(
     return { state, changed: false };
   return { state: { ...state, heads: heads.length > 0 ? heads : [{ layer: 0, head: 0 }], ablations }, changed: true };
 }
+
+/** Does the engine have to answer anew? */
+export const asksAnew = (before: LensState, after: LensState): boolean =>
+  (['text', 'model', 'mask', 'scale', 'temperature', 'ablations', 'replaced'] as const).some(
+    (name) => before[name] !== after[name],
+  );
 
 /** What the engine is asked for a text of `size` tokens. */
 export function runOptions(state: LensState, size: number, model: { layers: number; heads: number }): RunOptions {

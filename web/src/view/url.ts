@@ -221,6 +221,11 @@ const parameters: readonly Parameter[] = [
   position('query', 'query'),
   position('replace', 'replaced'),
   choice('view', 'view', views),
+  {
+    name: 'table',
+    write: ({ asTable }) => (asTable ? '1' : null),
+    read: (text, state) => (text === '1' ? { ...state, asTable: true } : null),
+  },
   choice('unit', 'unit', entropyUnits),
   choice('palette', 'palette', palettes),
   choice('colours', 'scaleType', scaleTypes),

@@ -49,12 +49,15 @@ export const en = {
   'palette.grey': 'grey',
   'colours.linear': 'linear',
   'colours.log': 'log',
+  colours: 'Colour steps',
   'steps.raw': 'q·k',
   'steps.rawNote': 'how well query and key match',
   'steps.scores': 'scaled and masked',
   'steps.scoresNote': 'q·k times the scale, −∞ where hidden',
   'steps.weights': 'softmax',
   'steps.weightsNote': 'each row sums to 1',
+  'steps.exponentNote': 'largest score is 1',
+  'steps.hint': 'One row, step by step: where “{{token}}” looks. Choose another token above.',
 
   // Mask
   mask: 'Mask',
@@ -134,12 +137,14 @@ export const en = {
     'This mask lets every token see every token. Replace one by [MASK] to see what the model would put there.',
   'output.noReplacedWindow': 'Replace a token by [MASK] to see what the model would put there.',
   'output.choose': 'Choose a token',
+  'output.replaceThis': 'Replace “{{token}}” by [MASK]',
   'output.putBack': 'Put “{{token}}” back',
   'output.reset': 'Undo all edits',
 
   // Entropy
   entropy: 'Entropy',
   'entropy.unit': 'Unit',
+  'entropy.question': 'What does it mean?',
   'entropy.nats': 'nats',
   'entropy.bits': 'bits',
   'entropy.normalised': '0–1',

@@ -1,5 +1,6 @@
 /** Which language a page is read in, and its words. One i18next instance a language, shared, made when first asked for. */
 import { createInstance } from 'i18next';
+import { type PictureWord, picturesEn, picturesZh } from '../pictures/words.js';
 import { en, type MessageKey } from './en.js';
 import { zh } from './zh.js';
 
@@ -8,7 +9,7 @@ export type { MessageKey } from './en.js';
 export const languages = ['en', 'zh'] as const;
 export type Language = (typeof languages)[number];
 
-export type Translate = (key: MessageKey, values?: Readonly<Record<string, string | number>>) => string;
+export type Translate = (key: MessageKey | PictureWord, values?: Readonly<Record<string, string | number>>) => string;
 
 /** The language of ours that a BCP 47 tag asks for (`zh-Hant-TW` → zh), or null. */
 export function matchLanguage(tag: string | null | undefined): Language | null {
@@ -32,12 +33,13 @@ export function translator(language: Language): Translate {
   const instance = createInstance({
     lng: language,
     fallbackLng: false,
-    resources: { en: { translation: en }, zh: { translation: zh } },
+    resources: { en: { translation: { ...picturesEn, ...en } }, zh: { translation: { ...picturesZh, ...zh } } },
     keySeparator: false,
     nsSeparator: false,
     // lit escapes what it inserts.
     interpolation: { escapeValue: false },
     initAsync: false,
+    showSupportNotice: false,
   });
   void instance.init();
   const translate: Translate = (key, values) => instance.t(key, values ?? {});

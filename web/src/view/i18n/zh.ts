@@ -50,12 +50,15 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'palette.grey': '灰度',
   'colours.linear': '线性',
   'colours.log': '对数',
+  colours: '颜色刻度',
   'steps.raw': 'q·k',
   'steps.rawNote': '查询与键有多匹配',
   'steps.scores': '缩放并加掩码',
   'steps.scoresNote': 'q·k 乘以缩放系数，遮住处为 −∞',
   'steps.weights': 'softmax',
   'steps.weightsNote': '每行之和为 1',
+  'steps.exponentNote': '最大的分数为 1',
+  'steps.hint': '逐步计算一行：“{{token}}”看向哪里。可在上方另选一个词元。',
 
   // Mask
   mask: '掩码',
@@ -131,12 +134,14 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'output.noReplaced': '在这种掩码下，词元能看到所有词元。把一个词元换成 [MASK]，看模型会填什么。',
   'output.noReplacedWindow': '把一个词元换成 [MASK]，看模型会填什么。',
   'output.choose': '选一个词元',
+  'output.replaceThis': '把“{{token}}”换成 [MASK]',
   'output.putBack': '放回 “{{token}}”',
   'output.reset': '撤销全部改动',
 
   // Entropy
   entropy: '熵',
   'entropy.unit': '单位',
+  'entropy.question': '熵说明什么？',
   'entropy.nats': '奈特',
   'entropy.bits': '比特',
   'entropy.normalised': '归一化',

@@ -1,0 +1,168 @@
+/** The site around the lens: language, colours, the link in the address bar, sharing, export and help. */
+import '../src/view/define.js';
+import { copyText } from '../src/view/clipboard.js';
+import { type Language, languageTag, matchLanguage, preferredLanguage } from '../src/view/i18n/index.js';
+import { hashPairs, hashToState, stateToHash } from '../src/view/url.js';
+import { keepPreference, readPreference } from './preferences.js';
+import { type SiteWord, siteWords } from './words.js';
+
+const themes = ['auto', 'light', 'dark'] as const;
+type Theme = (typeof themes)[number];
+
+/** Browsers limit how often the address may change (Safari: 100 times in 30 s). */
+const addressDelay = 400;
+
+function find<T extends Element>(selector: string, kind: abstract new () => T): T {
+  const element = document.querySelector(selector);
+  if (!(element instanceof kind)) throw new Error(`index.html has no ${selector}`);
+  return element;
+}
+
+const lens = find('multihead-lens', HTMLElement) as HTMLElementTagNameMap['multihead-lens'];
+const languageButton = find('#language', HTMLButtonElement);
+const themeButton = find('#theme', HTMLButtonElement);
+const keysDialog = find('#keys', HTMLDialogElement);
+const exportMenu = find('#export', HTMLDetailsElement);
+
+/* ---------------------------------------------------------------------------------------------------- Language */
+
+let language: Language = 'en';
+let languageChosen = false;
+let theme: Theme = 'auto';
+
+function speak(chosen: Language): void {
+  language = chosen;
+  const words = siteWords(language);
+  document.documentElement.lang = languageTag(language);
+  lens.lang = languageTag(language);
+  document.title = words('title');
+  find('meta[name=description]', HTMLMetaElement).content = words('description');
+  for (const element of document.querySelectorAll<HTMLElement>('[data-word]'))
+    element.textContent = words(element.dataset.word as SiteWord);
+  for (const element of document.querySelectorAll<HTMLElement>('[data-label]')) {
+    const label = words(element.dataset.label as SiteWord, { theme: words(theme) });
+    element.setAttribute('aria-label', label);
+    element.title = label;
+  }
+  languageButton.textContent = language === 'zh' ? 'English' : '中文';
+  languageButton.lang = languageTag(otherLanguage());
+  listKeys();
+}
+
+const otherLanguage = (): Language => (language === 'zh' ? 'en' : 'zh');
+
+languageButton.addEventListener('click', () => {
+  languageChosen = true;
+  speak(otherLanguage());
+  keepPreference('language', language);
+  writeAddress();
+});
+
+/* ------------------------------------------------------------------------------------------------------- Theme */
+
+const themeSigns: Record<Theme, string> = { auto: '◐', light: '☀', dark: '☾' };
+
+function paint(chosen: Theme): void {
+  theme = chosen;
+  document.documentElement.dataset.theme = theme;
+  lens.theme = theme;
+  themeButton.textContent = themeSigns[theme];
+}
+
+themeButton.addEventListener('click', () => {
+  paint(themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'auto');
+  keepPreference('theme', theme);
+  speak(language);
+});
+
+/* ----------------------------------------------------------------------------------------------------- Address */
+
+let writing: ReturnType<typeof setTimeout> | undefined;
+
+/** The link that shows this very view. The language is in it only if it was chosen: a reader may prefer another. */
+function link(): string {
+  return `#${stateToHash(lens.state)}${languageChosen ? `&lang=${language}` : ''}`;
+}
+
+function writeAddress(): void {
+  clearTimeout(writing);
+  writing = setTimeout(() => {
+    try {
+      history.replaceState(null, '', link());
+    } catch {
+      // A page without an origin may not touch its address; sharing still copies the link.
+    }
+  }, addressDelay);
+}
+
+function readAddress(): void {
+  if (location.hash.length < 2) return;
+  const { state, problems } = hashToState(location.hash);
+  lens.state = state;
+  const asked = matchLanguage(hashPairs(location.hash).find(([name]) => name === 'lang')?.[1]);
+  if (asked) {
+    languageChosen = true;
+    speak(asked);
+  }
+  if (problems.length > 0) lens.say(siteWords(language)('link', { parts: problems.join(', ') }));
+}
+
+lens.addEventListener('multihead-change', writeAddress);
+addEventListener('hashchange', readAddress);
+
+find('#share', HTMLButtonElement).addEventListener('click', async () => {
+  clearTimeout(writing);
+  const words = siteWords(language);
+  const copied = await copyText(new URL(link(), location.href).href);
+  lens.say(words(copied ? 'shared' : 'notShared'));
+});
+
+/* -------------------------------------------------------------------------------------------------------- Help */
+
+const keys: readonly (readonly [string, SiteWord])[] = [
+  ['Tab', 'keyTab'],
+  ['← ↑ → ↓', 'keyArrows'],
+  ['Enter', 'keyEnter'],
+  ['Esc', 'keyEscape'],
+  ['PgUp PgDn', 'keyPage'],
+  ['[ ]', 'keyBrackets'],
+  ['T', 'keyTable'],
+  ['Ctrl Z, Ctrl Shift Z', 'keyUndo'],
+  ['?', 'keyHelp'],
+];
+
+function listKeys(): void {
+  const words = siteWords(language);
+  const entries = keys.flatMap(([key, word]) => {
+    const term = document.createElement('dt');
+    const meaning = document.createElement('dd');
+    term.textContent = key;
+    meaning.textContent = words(word);
+    return [term, meaning];
+  });
+  find('#keys dl', HTMLDListElement).replaceChildren(...entries);
+}
+
+find('#help', HTMLButtonElement).addEventListener('click', () => keysDialog.showModal());
+addEventListener('keydown', (event) => {
+  const target = event.composedPath()[0];
+  const typing = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
+  if (event.key === '?' && !typing && !event.isComposing && !keysDialog.open) keysDialog.showModal();
+});
+
+/* ------------------------------------------------------------------------------------------------------- Menus */
+
+addEventListener('click', (event) => {
+  if (event.target instanceof Node && !exportMenu.contains(event.target)) exportMenu.open = false;
+});
+exportMenu.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape') return;
+  exportMenu.open = false;
+  exportMenu.querySelector('summary')?.focus();
+});
+
+/* ------------------------------------------------------------------------------------------------------- Start */
+
+paint(themes.find((known) => known === readPreference('theme')) ?? 'auto');
+speak(matchLanguage(readPreference('language')) ?? preferredLanguage(navigator.languages));
+readAddress();

@@ -1,0 +1,66 @@
+/** One loaded model per address for the whole page, however many lenses look through it. */
+import type { Model, ModelSource, Progress } from '../core/types.js';
+import { loadModel } from '../worker/load-model.js';
+import type { LoadedBytes, ModelSupply } from './session.js';
+
+type Listener = (bytes: LoadedBytes) => void;
+
+interface Loading {
+  readonly model: Promise<Model>;
+  readonly listeners: Set<Listener>;
+}
+
+const loadings = new Map<string, Loading>();
+
+/** The model that comes with the package is loaded by a page only when a lens on it names no other. */
+async function sourceOf(address: string): Promise<ModelSource> {
+  if (address !== '') return address;
+  const { bilingual } = await import('multihead/models/bilingual');
+  return bilingual;
+}
+
+/** Adds up what is known of all files. */
+function tally(listeners: Set<Listener>): (progress: Progress) => void {
+  const files = new Map<string, Progress>();
+  return (progress) => {
+    files.set(progress.file, progress);
+    let loaded = 0;
+    let total = 0;
+    for (const file of files.values()) {
+      loaded += file.loaded;
+      // While one size is unknown, so is the sum.
+      total = file.total === 0 ? Number.NaN : total + file.total;
+    }
+    for (const listener of listeners) listener({ loaded, total: total || 0 });
+  };
+}
+
+function load(address: string): Loading {
+  const listeners = new Set<Listener>();
+  const model = sourceOf(address).then((source) => loadModel(source, { onProgress: tally(listeners) }));
+  return { model, listeners };
+}
+
+export const sharedModels: ModelSupply = {
+  async acquire(address, onProgress) {
+    const loading = loadings.get(address) ?? load(address);
+    loadings.set(address, loading);
+    loading.listeners.add(onProgress);
+    try {
+      return await loading.model;
+    } catch (error) {
+      if (loadings.get(address) === loading) loadings.delete(address);
+      throw error;
+    } finally {
+      loading.listeners.delete(onProgress);
+    }
+  },
+  forget(address) {
+    const loading = loadings.get(address);
+    loadings.delete(address);
+    loading?.model.then(
+      (model) => model.dispose(),
+      () => {},
+    );
+  },
+};

@@ -1,0 +1,518 @@
+/** `<multihead-lens>`: a sentence, the attention of a real model over it, and everything that can be changed about it. */
+import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { firstExample, withExample } from './examples.js';
+import {
+  type Language,
+  languageTag,
+  matchLanguage,
+  preferredLanguage,
+  type Translate,
+  translator,
+} from './i18n/index.js';
+import { headEntropies, mapRow, rowSumDeviation, type ShownMap, shownMaps, strongestKey } from './maps.js';
+import { type Preset, presets, type Remap } from './mask.js';
+import { sharedModels } from './models.js';
+import { roundMax, weightMax } from './pictures/colour.js';
+import type { CellRef, EntropyValues, Words } from './pictures/types.js';
+import { arithmetic } from './sections/arithmetic.js';
+import type { LensContext, PointedCell, ShownRow } from './sections/context.js';
+import { entropy } from './sections/entropy.js';
+import { loadingText, problemOf } from './sections/failure.js';
+import { heads } from './sections/heads.js';
+import { maskPanel } from './sections/mask-panel.js';
+import { output } from './sections/output.js';
+import { proof } from './sections/proof.js';
+import { reading } from './sections/reading.js';
+import { sentence } from './sections/sentence.js';
+import { stage } from './sections/stage.js';
+import { type Answer, Session, type SessionOwner } from './session.js';
+import {
+  asksAnew,
+  defaultState,
+  fitToModel,
+  type LensState,
+  redo,
+  remapState,
+  undo,
+  type View,
+  views,
+} from './state.js';
+import { lensStyles } from './styles.js';
+
+export const lensControls = [
+  'sentence',
+  'heads',
+  'entropy',
+  'mask',
+  'arithmetic',
+  'reading',
+  'output',
+  'proof',
+] as const;
+export type LensControl = (typeof lensControls)[number];
+
+/** Below this width heads are a strip; the same as the widest layout's in styles.ts. */
+const threeColumns = 1100;
+
+export interface LensEvents {
+  /** The state changed, by the user or by the page. */
+  'multihead-change': { readonly state: LensState };
+  /** The picture shows an answer for the newest state. */
+  'multihead-answer': { readonly answer: Answer };
+  'multihead-error': { readonly error: unknown };
+}
+
+declare global {
+  interface HTMLElementEventMap {
+    'multihead-change': CustomEvent<LensEvents['multihead-change']>;
+    'multihead-answer': CustomEvent<LensEvents['multihead-answer']>;
+    'multihead-error': CustomEvent<LensEvents['multihead-error']>;
+  }
+}
+
+/** A cell of the map with this number among those shown. */
+interface Pointer extends CellRef {
+  readonly index: number;
+}
+
+/** What is drawn, worked out once an answer, selection or unit. */
+interface Drawn {
+  readonly key: readonly unknown[];
+  readonly maps: readonly ShownMap[];
+  readonly entropies: EntropyValues | null;
+}
+
+type Tab = 'mask' | 'arithmetic' | 'reading' | 'output' | 'entropy';
+
+/**
+ * @attr text - the sentence
+ * @attr layer, head - the selected head, from 1 as the page writes it
+ * @attr mask - none, causal, window or prefix; with `window` and `prefix` their sizes in tokens
+ * @attr view - heatmap, difference or steps
+ * @attr lang - en or zh; without it the nearest `lang` around, else the browser's languages
+ * @attr theme - auto (default), light or dark
+ * @attr model - folder of another model: config.json, model.safetensors, tokenizer.json
+ * @attr controls - all (default), none, or a list of: sentence heads entropy mask arithmetic reading output proof
+ * @fires multihead-change, multihead-answer, multihead-error
+ * @csspart sentence, heads, entropy, stage, mask, arithmetic, reading, output, proof, legend, caveat, error, loading
+ */
+export class MultiheadLens extends LitElement implements SessionOwner {
+  static override readonly styles = lensStyles;
+
+  static override readonly properties = {
+    text: { noAccessor: true },
+    layer: { type: Number, noAccessor: true },
+    head: { type: Number, noAccessor: true },
+    mask: { noAccessor: true },
+    windowSize: { attribute: 'window', type: Number, noAccessor: true },
+    prefixSize: { attribute: 'prefix', type: Number, noAccessor: true },
+    view: { noAccessor: true },
+    model: { noAccessor: true },
+    theme: { reflect: true },
+    controls: {},
+    // Only so that a change of the attribute draws anew; `language` looks further than this element.
+    ownLanguage: { attribute: 'lang' },
+  };
+
+  declare theme: 'auto' | 'light' | 'dark';
+  declare controls: string;
+  declare ownLanguage: string | null;
+
+  #state: LensState = defaultState;
+  /** The page has said what to show, so no example of ours takes its place. */
+  #given = false;
+  readonly #session = new Session(this, sharedModels);
+  #pointer: Pointer | null = null;
+  #explored = false;
+  #composing = false;
+  #adding = false;
+  #tab: Tab = 'mask';
+  #narrow = true;
+  #message = '';
+  #strokes = 0;
+  #drawn: Drawn = { key: [], maps: [], entropies: null };
+  #deviation: { answer: Answer; value: number } | null = null;
+  #told: Answer | null = null;
+  /** When the oldest change that is not on screen yet was made. */
+  #changedAt: number | null = null;
+  #latency: number | null = null;
+  #resizes: ResizeObserver | undefined;
+  #visibility: IntersectionObserver | undefined;
+
+  constructor() {
+    super();
+    this.theme = 'auto';
+    this.controls = 'all';
+  }
+
+  /* ----------------------------------------------------------------------------------- State and attributes */
+
+  /** Everything that is shown. Setting it shows something else, as opening a link does. */
+  get state(): LensState {
+    return this.#state;
+  }
+  set state(state: LensState) {
+    this.#given = true;
+    this.#session.startText();
+    this.change(() => state);
+  }
+
+  get text(): string {
+    return this.#state.text;
+  }
+  set text(text: string) {
+    this.#give({ text: text ?? '', query: null });
+  }
+
+  get layer(): number {
+    return (this.#state.heads[0]?.layer ?? 0) + 1;
+  }
+  set layer(layer: number) {
+    if (this.#accepts('layer', layer, 1)) this.#give({ heads: [{ layer: layer - 1, head: this.head - 1 }] });
+  }
+
+  get head(): number {
+    return (this.#state.heads[0]?.head ?? 0) + 1;
+  }
+  set head(head: number) {
+    if (this.#accepts('head', head, 1)) this.#give({ heads: [{ layer: this.layer - 1, head: head - 1 }] });
+  }
+
+  get mask(): Preset {
+    return this.#state.mask.preset;
+  }
+  set mask(preset: Preset) {
+    if (this.#knows('mask', preset, presets)) this.#give({ mask: { ...this.#state.mask, preset } });
+  }
+
+  get windowSize(): number {
+    return this.#state.mask.window;
+  }
+  set windowSize(window: number) {
+    if (this.#accepts('window', window, 0)) this.#give({ mask: { ...this.#state.mask, window } });
+  }
+
+  get prefixSize(): number {
+    return this.#state.mask.prefix;
+  }
+  set prefixSize(prefix: number) {
+    if (this.#accepts('prefix', prefix, 0)) this.#give({ mask: { ...this.#state.mask, prefix } });
+  }
+
+  get view(): View {
+    return this.#state.view;
+  }
+  set view(view: View) {
+    if (this.#knows('view', view, views)) this.#give({ view });
+  }
+
+  get model(): string {
+    return this.#state.model;
+  }
+  set model(model: string) {
+    this.#give({ model: model ?? '' });
+  }
+
+  /** Changes the state by a pure function; the picture follows. */
+  change(change: (state: LensState) => LensState): void {
+    const before = this.#state;
+    this.#state = change(before);
+    if (this.#state === before) return;
+    this.#changedAt ??= performance.now();
+    if (asksAnew(before, this.#state)) this.#session.refresh();
+    this.requestUpdate();
+    this.#dispatch('multihead-change', { state: this.#state });
+  }
+
+  /** A change by the page that holds the lens. */
+  #give(part: Partial<LensState>): void {
+    this.#given = true;
+    if (part.text !== undefined) this.#session.startText();
+    this.change((state) => ({ ...state, ...part }));
+  }
+
+  #accepts(name: string, value: number, min: number): boolean {
+    if (Number.isInteger(value) && value >= min) return true;
+    this.#complain(name, value, `a whole number from ${min}`);
+    return false;
+  }
+
+  #knows<T extends string>(name: string, value: T, known: readonly T[]): boolean {
+    if (known.includes(value)) return true;
+    this.#complain(name, value, known.join(', '));
+    return false;
+  }
+
+  #complain(name: string, value: unknown, expected: string): void {
+    if (value !== null) console.warn(`<multihead-lens ${name}="${value}"> is ignored: it must be ${expected}.`);
+  }
+
+  /* ------------------------------------------------------------------------------------------------ Session */
+
+  /** For the session: token positions in the state follow a changed text. */
+  remap(remap: Remap): void {
+    const { state, dropped } = remapState(this.#state, remap);
+    this.#state = state;
+    if (dropped > 0) this.say(translator(this.language)('edit.dropped', { count: dropped }));
+  }
+
+  /** For the session: there is a new status or answer. */
+  changed(): void {
+    const { status, model } = this.#session;
+    if (model) {
+      const { state, changed } = fitToModel(this.#state, model.info);
+      this.#state = state;
+      if (changed) this.say(translator(this.language)('status.heads'));
+    }
+    if (status.kind === 'failed') this.#dispatch('multihead-error', { error: status.error });
+    this.requestUpdate();
+  }
+
+  #dispatch<Name extends keyof LensEvents>(name: Name, detail: LensEvents[Name]): void {
+    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
+  }
+
+  /** Says something in the status line. */
+  say(message: string): void {
+    this.#message = message;
+    this.requestUpdate();
+  }
+
+  /** The language it speaks: of `lang` on it or around it, else the first of ours among the browser's. */
+  get language(): Language {
+    for (let element: Element | null = this; element; element = outer(element)) {
+      const language = matchLanguage(element.getAttribute('lang'));
+      if (language) return language;
+    }
+    return preferredLanguage(navigator.languages);
+  }
+
+  /* ---------------------------------------------------------------------------------------------- Lifecycle */
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.addEventListener('keydown', this.#pressed);
+    this.#resizes = new ResizeObserver(([entry]) => {
+      const narrow = (entry?.contentRect.width ?? 0) < threeColumns;
+      if (narrow === this.#narrow) return;
+      this.#narrow = narrow;
+      this.requestUpdate();
+    });
+    this.#resizes.observe(this);
+    // A lens further down an article loads nothing until it comes near.
+    this.#visibility = new IntersectionObserver(
+      ([entry]) => {
+        if (!entry?.isIntersecting) return;
+        this.#visibility?.disconnect();
+        this.#session.open();
+      },
+      { rootMargin: '400px' },
+    );
+    this.#visibility.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.removeEventListener('keydown', this.#pressed);
+    this.#resizes?.disconnect();
+    this.#visibility?.disconnect();
+    this.#session.close();
+  }
+
+  readonly #pressed = (event: KeyboardEvent): void => {
+    const target = event.composedPath()[0];
+    const typing =
+      target instanceof HTMLTextAreaElement || (target instanceof HTMLInputElement && target.type === 'number');
+    if (typing || event.isComposing || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+    const key = event.key.toLowerCase();
+    const redoes = key === 'y' || (key === 'z' && event.shiftKey);
+    if (key !== 'z' && !redoes) return;
+    event.preventDefault();
+    this.change(redoes ? redo : undo);
+    this.say(translator(this.language)(redoes ? 'status.redone' : 'status.undone'));
+  };
+
+  protected override willUpdate(): void {
+    // Not earlier: the page may still say its language or its text in the same script that made the lens.
+    if (!this.hasUpdated && !this.#given) this.#state = withExample(this.#state, firstExample(this.language));
+  }
+
+  protected override updated(_changed: PropertyValues): void {
+    const { answer } = this.#session;
+    if (answer === null || answer === this.#told) return;
+    this.#told = answer;
+    this.#dispatch('multihead-answer', { answer });
+    this.#measure();
+  }
+
+  /** From the oldest change that this picture is the first to show, to the end of the frame that shows it. */
+  #measure(): void {
+    const since = this.#changedAt;
+    this.#changedAt = null;
+    if (since === null) return;
+    requestAnimationFrame(() => {
+      // A message from within a frame's callback arrives once that frame is painted.
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        port1.close();
+        this.#latency = performance.now() - since;
+        this.requestUpdate();
+      };
+      port2.postMessage(null);
+    });
+  }
+
+  /* -------------------------------------------------------------------------------------------------- Render */
+
+  #draw(): Drawn {
+    const { answer } = this.#session;
+    const { heads: selected, combine, unit } = this.#state;
+    const key = [answer, selected, combine, unit];
+    if (key.some((part, index) => part !== this.#drawn.key[index]))
+      this.#drawn = {
+        key,
+        maps: answer ? shownMaps(answer, this.#state) : [],
+        entropies: answer && headEntropies(answer.result, unit),
+      };
+    return this.#drawn;
+  }
+
+  /** The cell under the pointer; else the strongest of the pinned row, so that there is always something to read. */
+  #pointed(maps: readonly ShownMap[], size: number): PointedCell | null {
+    const pointer = this.#pointer;
+    const map = maps[pointer?.index ?? 0];
+    if (!map) return null;
+    if (pointer && pointer.query < size && pointer.key < size) return { ...pointer, map };
+    const { query } = this.#state;
+    if (query === null || query >= size) return null;
+    const key = strongestKey(map, query, size);
+    return key === null ? null : { query, key, map };
+  }
+
+  #row(pointed: PointedCell | null, maps: readonly ShownMap[], size: number): ShownRow | null {
+    const map = pointed?.map ?? maps[0];
+    const query = pointed?.query ?? this.#state.query;
+    if (!map || query === null || query >= size) return null;
+    const weights = mapRow(map.weights, query, size);
+    const baseline = map.baseline && mapRow(map.baseline, query, size);
+    return {
+      query,
+      weights,
+      baseline,
+      max: roundMax(Math.max(weightMax(weights), baseline ? weightMax(baseline) : 0)),
+    };
+  }
+
+  #rowDeviation(answer: Answer | null): number | null {
+    if (!answer) return null;
+    if (this.#deviation?.answer !== answer) this.#deviation = { answer, value: rowSumDeviation(answer.result) };
+    return this.#deviation.value;
+  }
+
+  #context(): LensContext {
+    const { answer, model, status } = this.#session;
+    const { maps, entropies } = this.#draw();
+    const size = answer?.result.tokens.length ?? 0;
+    const pointed = this.#pointed(maps, size);
+    const t = translator(this.language);
+    return {
+      state: this.#state,
+      model,
+      answer,
+      status,
+      maps,
+      entropies,
+      pointed,
+      row: this.#row(pointed, maps, size),
+      message: this.#status(t),
+      deviation: this.#rowDeviation(answer),
+      latency: this.#latency,
+      narrow: this.#narrow,
+      explored: this.#explored,
+      composing: this.#composing,
+      adding: this.#adding,
+      t,
+      words: t as Words,
+      set: (change) => this.change(change),
+      start: (change) => {
+        this.#session.startText();
+        this.change(change);
+      },
+      say: (message) => this.say(message),
+      retry: () => this.#session.retry(),
+      compose: (on) => {
+        this.#composing = on;
+        this.requestUpdate();
+      },
+      setAdding: (on) => {
+        this.#adding = on;
+        this.requestUpdate();
+      },
+      stroke: (done) => {
+        const name = `stroke-${this.#strokes}`;
+        if (done) this.#strokes++;
+        return name;
+      },
+      point: (cell) => {
+        this.#pointer = cell && { query: cell.query, key: cell.key, index: maps.indexOf(cell.map) };
+        this.#explored = true;
+        this.requestUpdate();
+      },
+    };
+  }
+
+  #has(control: LensControl): boolean {
+    return this.controls === 'all' || this.controls.split(/\s+/).includes(control);
+  }
+
+  protected override render(): TemplateResult {
+    const lens = this.#context();
+    const panels = (
+      [
+        ['mask', maskPanel],
+        ['arithmetic', arithmetic],
+        ['reading', reading],
+        ['output', output],
+      ] as const
+    ).filter(([name]) => this.#has(name));
+    const names: readonly Tab[] = [
+      ...panels.map(([name]) => name),
+      ...(this.#has('entropy') ? (['entropy'] as const) : []),
+    ];
+    const tab = names.includes(this.#tab) ? this.#tab : (names[0] ?? null);
+    return html`
+      <div class="lens" lang=${languageTag(this.language)} data-tab=${tab ?? nothing}>
+        ${this.#has('sentence') ? sentence(lens) : nothing} ${this.#has('heads') ? heads(lens) : nothing} ${stage(lens)}
+        ${this.#tabs(lens, names, tab)}
+        ${panels.length > 0 ? html`<div class="panels">${panels.map(([, panel]) => panel(lens))}</div>` : nothing}
+        ${this.#has('entropy') ? entropy(lens) : nothing} ${this.#has('proof') ? proof(lens) : nothing}
+      </div>
+    `;
+  }
+
+  /** Only the narrow layout shows them: one panel at a time. */
+  #tabs({ t }: LensContext, names: readonly Tab[], chosen: Tab | null): TemplateResult | typeof nothing {
+    if (names.length < 2) return nothing;
+    const choose = (name: Tab) => {
+      this.#tab = name;
+      this.requestUpdate();
+    };
+    return html`<div class="tabs" role="group">
+      ${names.map((name) => html`<button aria-pressed=${name === chosen} @click=${() => choose(name)}>${t(name)}</button>`)}
+    </div>`;
+  }
+
+  #status(t: Translate): string {
+    const { status } = this.#session;
+    if (status.kind === 'loading') return loadingText({ t }, status);
+    if (status.kind === 'failed') return t(problemOf(status.error).title);
+    return this.#message;
+  }
+}
+
+/** The element around this one, out of shadow trees too. */
+function outer(element: Element): Element | null {
+  if (element.parentElement) return element.parentElement;
+  const root = element.getRootNode();
+  return root instanceof ShadowRoot ? root.host : null;
+}

@@ -1,0 +1,178 @@
+/** The text field, the examples, and the tokens as chips with the chosen row's weights as bars over them. */
+import { html, noChange, nothing, type TemplateResult } from 'lit';
+import { live } from 'lit/directives/live.js';
+import type { Token } from '../../core/types.js';
+import { examples, withExample } from '../examples.js';
+import { languages, languageTag } from '../i18n/index.js';
+import { isCausal, togglePadding } from '../mask.js';
+import { formatWeight } from '../pictures/format.js';
+import { tokenText } from '../pictures/token-text.js';
+import { type LensState, setMask, type TokenTool } from '../state.js';
+import type { LensContext } from './context.js';
+import { segments } from './fields.js';
+
+export function sentence(lens: LensContext): TemplateResult {
+  const { t } = lens;
+  return html`
+    <section class="sentence" part="sentence" aria-label=${t('sentence')}>
+      <div class="write">${field(lens)} ${exampleList(lens)} ${tokenTool(lens)} ${count(lens)}</div>
+      <div class="chips" role="group" aria-label=${t('sentence.tokens')}>${chips(lens)}</div>
+    </section>
+  `;
+}
+
+/** Composition with an input method changes nothing until it ends; Enter, which would make a line break, neither. */
+function field(lens: LensContext): TemplateResult {
+  const { state, t } = lens;
+  const take = (event: Event) => {
+    const { value } = event.target as HTMLTextAreaElement;
+    if (value !== lens.state.text) lens.set((now) => ({ ...now, text: value }));
+  };
+  return html`
+    <textarea
+      rows="1"
+      spellcheck="false"
+      autocapitalize="off"
+      autocomplete="off"
+      aria-label=${t('sentence')}
+      placeholder=${t('sentence.placeholder')}
+      .value=${lens.composing ? noChange : live(state.text)}
+      @input=${(event: InputEvent) => {
+        if (!lens.composing && !event.isComposing) take(event);
+      }}
+      @compositionstart=${() => lens.compose(true)}
+      @compositionend=${(event: CompositionEvent) => {
+        lens.compose(false);
+        take(event);
+      }}
+      @keydown=${(event: KeyboardEvent) => {
+        if (event.key === 'Enter' && !event.isComposing) event.preventDefault();
+      }}
+    ></textarea>
+  `;
+}
+
+function exampleList(lens: LensContext): TemplateResult {
+  const { t } = lens;
+  const choose = (event: Event) => {
+    const select = event.target as HTMLSelectElement;
+    const example = examples[Number(select.value)];
+    select.value = '';
+    if (example) lens.start((state) => withExample(state, example));
+  };
+  return html`
+    <select class="examples" aria-label=${t('sentence.examples')} @change=${choose}>
+      <option value="" selected>${t('sentence.examples')}</option>
+      ${languages.map(
+        (language) => html`
+          <optgroup label=${language === 'zh' ? '中文' : 'English'} lang=${languageTag(language)}>
+            ${examples.map((example, index) =>
+              example.language === language ? html`<option value=${index}>${example.text}</option>` : nothing,
+            )}
+          </optgroup>
+        `,
+      )}
+    </select>
+  `;
+}
+
+function tokenTool(lens: LensContext): TemplateResult {
+  const { state, model, t } = lens;
+  const causal = isCausal(state.mask);
+  const replaceable = !causal && (model?.info.hasMaskToken ?? true);
+  return segments<TokenTool>({
+    name: 'token-tool',
+    label: t('token.tool'),
+    showLabel: true,
+    value: state.tokenTool === 'replace' && !replaceable ? 'look' : state.tokenTool,
+    choices: [
+      { value: 'look', label: t('token.look') },
+      {
+        value: 'replace',
+        label: t('token.replace'),
+        disabled: !replaceable,
+        ...(causal ? { title: t('token.replaceNeedsBidirectional') } : {}),
+      },
+      { value: 'pad', label: t('token.pad') },
+    ],
+    choose: (tokenTool) => lens.set((now) => ({ ...now, tokenTool })),
+  });
+}
+
+function count({ answer, model, state, composing, t }: LensContext): TemplateResult {
+  if (composing) return html`<p class="count">${t('sentence.composing')}</p>`;
+  if (!answer || !model || state.text.trim() === '') return html`<p class="count"></p>`;
+  const over = answer.result.overflow.length;
+  const tokens = t('sentence.count', { count: answer.result.tokens.length + over, limit: model.info.positions });
+  return html`
+    <p class="count">${over > 0 ? html`<span class="warning">${t('sentence.overflow', { count: over })}</span>` : nothing} ${tokens}</p>
+  `;
+}
+
+function chips(lens: LensContext): TemplateResult | readonly TemplateResult[] {
+  const { answer, state, t } = lens;
+  if (state.text.trim() === '') return html`<p class="hint">${t('sentence.empty')}</p>`;
+  if (!answer) return placeholders(state.text);
+  const { tokens, overflow } = answer.result;
+  return [
+    ...tokens.map((token, position) => chip(lens, token, position)),
+    ...overflow.map(
+      (token) =>
+        html`<span class="chip over" title=${t('token.isOver')}><span class="word">${tokenText(token)}</span></span>`,
+    ),
+  ];
+}
+
+/** Until tokens are known: words, in chips of much the same sizes, so that the page hardly moves when they come. */
+function placeholders(text: string): readonly TemplateResult[] {
+  const words = text.match(/\p{Script=Han}{1,2}|[^\s\p{Script=Han}]+/gu) ?? [];
+  return words.map(
+    (word) => html`<span class="chip"><span class="bar"></span><span class="word">${word}</span></span>`,
+  );
+}
+
+/** The state after clicking a token. */
+function useToken(state: LensState, position: number): LensState {
+  if (state.tokenTool === 'pad') return setMask(state, togglePadding(state.mask, position));
+  if (state.tokenTool === 'replace' && !isCausal(state.mask))
+    return { ...state, replaced: state.replaced === position ? null : position };
+  return { ...state, query: state.query === position ? null : position };
+}
+
+function chip(lens: LensContext, token: Token, position: number): TemplateResult {
+  const { row, state, t } = lens;
+  const weight = row?.weights[position] ?? null;
+  const before = row?.baseline?.[position] ?? null;
+  const isQuery = position === row?.query;
+  const off = state.mask.padding.includes(position);
+  const replaced = state.replaced === position && !isCausal(state.mask);
+  const facts = [
+    ...(isQuery ? [t('token.isQuery')] : []),
+    ...(off ? [t('token.isOff')] : []),
+    ...(replaced ? [t('token.isReplaced')] : []),
+    ...(weight === null ? [] : [t('token.weight', { weight: formatWeight(weight) })]),
+  ];
+  const classes = [
+    'chip',
+    isQuery ? 'query' : '',
+    lens.pointed?.key === position ? 'key' : '',
+    off ? 'off' : '',
+    token.special ? 'special' : '',
+    token.wordStart || token.special ? '' : 'joined',
+  ].join(' ');
+  return html`
+    <button
+      class=${classes}
+      aria-pressed=${state.query === position}
+      title=${facts.join(', ') || nothing}
+      style="--share: ${(weight ?? 0) / (row?.max ?? 1)}; --before: ${(before ?? 0) / (row?.max ?? 1)}"
+      @click=${() => lens.set((now) => useToken(now, position))}
+    >
+      <span class="bar" aria-hidden="true">
+        <i></i>${before === null ? nothing : html`<i class="before"></i>`}
+        ${weight !== null && weight >= 0.1 * (row?.max ?? 1) ? html`<b>${formatWeight(weight)}</b>` : nothing}
+      </span>
+      <span class="word">${replaced ? html`<s>${tokenText(token)}</s> [MASK]` : tokenText(token)}</span>
+    </button>
+  `;
+}
