@@ -14,7 +14,9 @@ import type { BarsProperties, CellRef, PictureToken, Words } from './types.js';
 import { picturesEn, wordsFrom } from './words.js';
 
 /** Bars that reach this share of the scale carry their number; the others show it when pointed at. */
-const NUMBER_FROM = 0.15;
+const NUMBER_FROM = 0.1;
+/** A smaller outline would be a line on the floor. */
+const OUTLINE_FROM = 0.02;
 
 export class BarsElement extends LitElement implements BarsProperties {
   static override readonly styles = [
@@ -30,14 +32,19 @@ export class BarsElement extends LitElement implements BarsProperties {
       }
       li {
         display: grid;
-        grid-template-rows: 1.3em var(--mh-bar-height, 56px) auto;
+        grid-template-rows: var(--mh-bar-height, 56px) auto;
+        padding-block-start: 1.4em;
         justify-items: center;
         min-inline-size: 26px;
         padding-inline: 2px;
         border-radius: 4px;
       }
       .number {
+        position: absolute;
+        inset-inline: -1em;
         font-size: 11px;
+        line-height: 1.3;
+        text-align: center;
         opacity: 0;
       }
       .number.on,
@@ -68,8 +75,12 @@ export class BarsElement extends LitElement implements BarsProperties {
         border: 1.5px dashed var(--ink);
         border-block-end: 0;
       }
-      .masked .column {
-        background: repeating-linear-gradient(-45deg, var(--line) 0 1px, transparent 1px 5px);
+      .masked .column::after {
+        content: "";
+        position: absolute;
+        inset: auto 0 0;
+        block-size: 8px;
+        background: repeating-linear-gradient(-45deg, var(--line) 0 1px, transparent 1px 4px);
       }
       .text {
         padding: 1px 3px;
@@ -160,16 +171,20 @@ export class BarsElement extends LitElement implements BarsProperties {
   #token(text: string, key: number, max: number): TemplateResult {
     const weight = this.weights[key] as number;
     const masked = this.visible?.[key] === 0;
-    const before = this.baseline?.[key];
+    const before = this.baseline?.[key] ?? 0;
     const isQuery = key === this.query && this.queryText === text;
     const isLit = this.cell !== null && this.cell.key === key && this.cell.query === this.query;
     const number = masked ? '' : formatWeight(weight);
     const classes = `${isQuery ? 'query' : ''} ${masked ? 'masked' : ''} ${isLit ? 'lit' : ''}`;
     return html`<li class=${classes} title=${text} @pointerenter=${() => this.#tell(key)}>
-      <span class="number ${weight >= max * NUMBER_FROM ? 'on' : ''}" aria-hidden="true">${number}</span>
       <span class="column" aria-hidden="true">
-        <span class="bar" style="block-size:${percent(weight, max)}"></span>
-        ${before === undefined ? nothing : html`<span class="before" style="block-size:${percent(before, max)}"></span>`}
+        <span class="bar" style="block-size:${percent(weight / max)}"></span>
+        ${before >= max * OUTLINE_FROM ? html`<span class="before" style="block-size:${percent(before / max)}"></span>` : nothing}
+        <span
+          class="number ${weight >= max * NUMBER_FROM ? 'on' : ''}"
+          style="inset-block-end:${percent(Math.max(weight, before) / max)}"
+          >${number}</span
+        >
       </span>
       <span class="text" aria-hidden="true">${text}</span>
       <span class="hidden-words">${this.#name(text, key, isQuery)}</span>
@@ -192,4 +207,4 @@ export class BarsElement extends LitElement implements BarsProperties {
   }
 }
 
-const percent = (weight: number, max: number) => `${((weight / max) * 100).toFixed(1)}%`;
+const percent = (share: number) => `${(share * 100).toFixed(1)}%`;

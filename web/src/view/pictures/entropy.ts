@@ -16,7 +16,10 @@ import type { EntropyProperties, EntropyValues, HeadRef, Words } from './types.j
 import { picturesEn, unitName, wordsFrom } from './words.js';
 
 const HEIGHT = 220;
-const MARGIN = { top: 22, right: 8, bottom: 34, left: 40 };
+const MARGIN = { top: 24, right: 8, bottom: 42, left: 44 };
+/** Baselines of the two rows of text below the chart. */
+const LAYER_ROW = HEIGHT - 24;
+const MEAN_ROW = HEIGHT - 6;
 const RADIUS = 5;
 /** A click this near to a dot means it: a finger is wider than a dot. */
 const REACH = 24;
@@ -54,9 +57,6 @@ export class EntropyElement extends LitElement implements EntropyProperties {
       .mean line {
         stroke: var(--ink);
         stroke-width: 2;
-      }
-      .mean text {
-        font-size: 11px;
       }
       .dot {
         fill: color-mix(in srgb, var(--muted) 55%, var(--paper));
@@ -154,9 +154,8 @@ export class EntropyElement extends LitElement implements EntropyProperties {
         <g class="axis x" aria-hidden="true"></g>
         <g class="axis y" aria-hidden="true"></g>
         <text class="title" x="0" y="10" aria-hidden="true">${words('entropyAxis', { unit })}</text>
-        <text class="title" x=${chart.width - MARGIN.right} y=${HEIGHT - 2} text-anchor="end" aria-hidden="true">
-          ${words('entropyLayerAxis')}
-        </text>
+        <text class="title" x="0" y=${LAYER_ROW} aria-hidden="true">${words('entropyLayerAxis')}</text>
+        <text class="title" x="0" y=${MEAN_ROW} aria-hidden="true">${words('entropyMean')}</text>
         <g aria-hidden="true">${range(layers).map((layer) => this.#mean(layer, chart))}</g>
         <g
           role="listbox"
@@ -178,7 +177,7 @@ export class EntropyElement extends LitElement implements EntropyProperties {
     const x = across(layer) as number;
     return svg`<g class="mean">
       <line x1=${x} x2=${x + across.bandwidth()} y1=${up(value)} y2=${up(value)}></line>
-      <text x=${x + across.bandwidth()} y=${up(value) - 4} text-anchor="end">${formatNumber(value)}</text>
+      <text x=${x + across.bandwidth() / 2} y=${MEAN_ROW} text-anchor="middle">${formatNumber(value)}</text>
     </g>`;
   }
 
@@ -254,8 +253,8 @@ export class EntropyElement extends LitElement implements EntropyProperties {
       .call(
         axisBottom(chart.across)
           .tickSize(0)
-          .tickPadding(8)
-          .tickFormat((layer) => this.words('layerShort', { layer: layer + 1 })),
+          .tickPadding(9)
+          .tickFormat((layer) => String(layer + 1)),
       );
     root
       .select<SVGGElement>('.axis.y')

@@ -14,8 +14,8 @@ import { pictureStyles, readTheme, ThemeController } from './theme.js';
 import type { EntropyValues, HeadRef, HeadsProperties, Palette, ScaleType, Words } from './types.js';
 import { picturesEn, unitName, wordsFrom } from './words.js';
 
-/** A thumbnail has at most so many pixels a side; above, a pixel shows the largest of several cells. */
-const MOST_PIXELS = 96;
+/** With fewer device pixels a cell, squares of uneven size would show: then the browser smooths. */
+const CRISP_FROM = 3;
 
 export class HeadsElement extends LitElement implements HeadsProperties {
   static override readonly styles = [
@@ -68,7 +68,6 @@ export class HeadsElement extends LitElement implements HeadsProperties {
         display: block;
         inline-size: 100%;
         aspect-ratio: 1;
-        image-rendering: pixelated;
         forced-color-adjust: none;
       }
       .ablated canvas {
@@ -79,7 +78,7 @@ export class HeadsElement extends LitElement implements HeadsProperties {
         position: absolute;
         inset: 0;
         background: linear-gradient(
-          to top right,
+          to bottom right,
           transparent calc(50% - 1.5px),
           var(--ink) calc(50% - 1.5px) calc(50% + 1.5px),
           transparent calc(50% + 1.5px)
@@ -131,6 +130,11 @@ export class HeadsElement extends LitElement implements HeadsProperties {
         inline-size: 56px;
       }
       .strip .name {
+        position: sticky;
+        left: 0;
+        z-index: 2;
+        padding-inline: 2px;
+        background: var(--paper);
         min-inline-size: 0;
       }
       @media (forced-colors: active) {
@@ -289,21 +293,39 @@ export class HeadsElement extends LitElement implements HeadsProperties {
   protected override updated(changed: PropertyValues): void {
     const drawn = ['layers', 'heads', 'queryCount', 'keyCount', 'attention', 'baseline', 'palette', 'scaleType', 'max'];
     if (drawn.some((name) => changed.has(name))) this.#draw();
+    if (this.layout === 'strip' && (changed.has('selected') || changed.has('layout'))) this.#showSelected();
+  }
+
+  /** Scrolls a strip, and only it, so that the first selected head is in view. */
+  #showSelected(): void {
+    const [first, strip] = [this.selected[0], this.renderRoot.querySelector<HTMLElement>('.strip')];
+    const head = first && this.#element(first);
+    if (!head || !strip) return;
+    const { left, right } = strip.getBoundingClientRect();
+    const place = head.getBoundingClientRect();
+    if (place.left < left || place.right > right) {
+      strip.scrollLeft += (place.left + place.right - left - right) / 2;
+    }
   }
 
   #draw(): void {
     const { theme } = readTheme(this);
     const { queryCount, keyCount } = this;
     if (queryCount === 0 || keyCount === 0) return;
-    const bin = Math.ceil(Math.max(queryCount, keyCount) / MOST_PIXELS);
+    const canvases = [...this.renderRoot.querySelectorAll('canvas')];
+    const side = (canvases[0]?.clientWidth || 48) * devicePixelRatio;
+    // More cells than pixels: a pixel shows the largest of several, or thin lines would be lost.
+    const bin = Math.ceil(Math.max(queryCount, keyCount) / side);
     const columns = Math.ceil(keyCount / bin);
     const rows = Math.ceil(queryCount / bin);
+    const rendering = side / Math.max(columns, rows) >= CRISP_FROM ? 'pixelated' : 'auto';
     const window = { queryFrom: 0, queryTo: queryCount, keyFrom: 0, keyTo: keyCount };
     const shared = this.#sharedScale(theme);
-    for (const [index, canvas] of this.renderRoot.querySelectorAll('canvas').entries()) {
+    for (const [index, canvas] of canvases.entries()) {
       const offset = index * queryCount * keyCount;
       const source = { weights: this.attention, baseline: this.baseline, visible: null, keyCount, offset };
       const scale = shared ?? this.#ownScale(offset, theme);
+      canvas.style.imageRendering = rendering;
       if (canvas.width !== columns) canvas.width = columns;
       if (canvas.height !== rows) canvas.height = rows;
       putPixels(canvas, cellPixels(source, scale, window, bin), columns, rows);

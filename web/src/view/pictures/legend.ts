@@ -127,11 +127,12 @@ export class LegendElement extends LitElement implements LegendProperties {
     const { max } = this;
     const range = [INSET, INSET + WIDTH];
     const axis = this.#isLog
-      ? axisBottom(scaleLog([max / 10 ** LOG_DECADES, max], range)).ticks(LOG_DECADES)
+      ? axisBottom(scaleLog([max / 10 ** LOG_DECADES, max], range))
       : axisBottom(scaleLinear([this.kind === 'diverging' ? -max : 0, max], range)).ticks(4);
-    // A log axis hands out a text for the main ticks only; the text is ours, so the choice of ticks must be too.
     if (this.#isLog) axis.tickValues(Array.from({ length: LOG_DECADES + 1 }, (_, i) => max / 10 ** i));
-    axis.tickFormat((value) => formatTick(Number(value))).tickSize(4);
+    if (this.kind === 'diverging') axis.tickValues([-max, -max / 2, 0, max / 2, max]);
+    const sign = (value: number) => (this.kind === 'diverging' && value > 0 ? '+' : '');
+    axis.tickFormat((value) => sign(Number(value)) + formatTick(Number(value))).tickSize(4);
     select(svg)
       .selectAll<SVGGElement, null>('g.axis')
       .data([null])
