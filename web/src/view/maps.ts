@@ -1,6 +1,6 @@
 /** From an answer to what is drawn: one map a head, or the average of several, with the entropy of its rows. Pure. */
 import type { RunResult } from '../core/types.js';
-import { visibleCells } from './mask.js';
+import { uneditedMask, visibleCells } from './mask.js';
 import type { EntropyUnit, EntropyValues, HeadRef } from './pictures/types.js';
 import type { Answer } from './session.js';
 import type { LensState } from './state.js';
@@ -17,6 +17,8 @@ export interface ShownMap {
   readonly rawScores: Float32Array | null;
   /** 0 where hidden from all of the heads. */
   readonly visible: Uint8Array;
+  /** 0 where hidden from all of the heads without edits too. */
+  readonly everVisible: Uint8Array;
   /** `[T]` */
   readonly rowEntropy: EntropyValues;
 }
@@ -94,14 +96,21 @@ function mean(maps: readonly Float32Array[]): Float32Array {
   );
 }
 
+/** 1 where any of the masks is. */
+const union = (masks: readonly Uint8Array[]): Uint8Array =>
+  Uint8Array.from(masks[0] ?? [], (_, cell) => (masks.some((mask) => mask[cell] === 1) ? 1 : 0));
+
 function singleMap({ state, result, baseline }: Answer, head: HeadRef, unit: EntropyUnit): ShownMap {
+  const visible = visibleCells(state.mask, result.tokens.length, head);
+  const unedited = visibleCells(uneditedMask(state.mask), result.tokens.length, head);
   return {
     heads: [head],
     weights: headMap(result.attention, result, head),
     baseline: baseline && headMap(baseline.attention, baseline, head),
     scores: result.scores ? headMap(result.scores, result, head) : null,
     rawScores: result.rawScores ? headMap(result.rawScores, result, head) : null,
-    visible: visibleCells(state.mask, result.tokens.length, head),
+    visible,
+    everVisible: union([visible, unedited]),
     rowEntropy: engineRowEntropy(result, head, unit),
   };
 }
@@ -109,7 +118,7 @@ function singleMap({ state, result, baseline }: Answer, head: HeadRef, unit: Ent
 function averageMap(maps: readonly ShownMap[], size: number, unit: EntropyUnit): ShownMap {
   const weights = mean(maps.map((map) => map.weights));
   const baselines = maps.map((map) => map.baseline).filter((map) => map !== null);
-  const visible = Uint8Array.from(weights, (_, cell) => (maps.some((map) => map.visible[cell] === 1) ? 1 : 0));
+  const visible = union(maps.map((map) => map.visible));
   return {
     heads: maps.flatMap((map) => map.heads),
     weights,
@@ -117,6 +126,7 @@ function averageMap(maps: readonly ShownMap[], size: number, unit: EntropyUnit):
     scores: null,
     rawScores: null,
     visible,
+    everVisible: union(maps.map((map) => map.everVisible)),
     rowEntropy: rowEntropyOf(weights, visible, size, unit),
   };
 }

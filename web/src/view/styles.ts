@@ -438,7 +438,7 @@ const sentence = css`
     flex-wrap: wrap;
     align-items: end;
     gap: 2px 4px;
-    min-block-size: 112px;
+    min-block-size: 122px;
     align-content: start;
   }
   .chip {
@@ -446,7 +446,7 @@ const sentence = css`
     flex-direction: column;
     align-items: stretch;
     min-inline-size: 30px;
-    min-block-size: 54px;
+    min-block-size: 60px;
     padding: 0;
     border: 0;
     border-radius: 4px;
@@ -455,7 +455,7 @@ const sentence = css`
   }
   .chip .bar {
     position: relative;
-    block-size: 28px;
+    block-size: 36px;
     margin-inline: 3px;
     border-block-end: 1px solid var(--mh-line);
   }
@@ -463,27 +463,23 @@ const sentence = css`
     position: absolute;
     inset-inline: 0;
     inset-block-end: 0;
-    block-size: calc(var(--share) * 100%);
+    block-size: calc(var(--share) * 24px);
     background: var(--mh-data);
   }
   .chip .bar i.before {
     inset-inline: -3px;
-    block-size: calc(var(--before) * 100%);
+    block-size: calc(var(--before) * 24px);
     border-block-start: 2px solid var(--mh-accent);
     background: none;
   }
   .chip .bar b {
     position: absolute;
     inset-inline: -6px;
-    inset-block-end: min(calc(var(--share) * 100%), 14px);
+    inset-block-end: calc(max(var(--share), var(--before)) * 24px);
     font-size: 11px;
     font-weight: 600;
     line-height: 14px;
     text-align: center;
-    text-shadow:
-      0 0 2px var(--mh-paper),
-      0 0 2px var(--mh-paper),
-      0 0 4px var(--mh-paper);
   }
   .chip .word {
     padding: 2px 6px;
@@ -537,12 +533,12 @@ const sentence = css`
       order: 2;
     }
     .chips {
-      min-block-size: 54px;
+      min-block-size: 60px;
     }
   }
   @container (min-width: 1100px) {
     .chips {
-      max-block-size: 114px;
+      max-block-size: 124px;
       overflow: auto;
       scrollbar-width: thin;
     }
@@ -587,7 +583,7 @@ const panels = css`
     --mh-map-max-height: max(200px, calc(100cqh - 30px));
   }
   .maps.several {
-    --mh-map-max-height: max(200px, calc(100cqh - 52px));
+    --mh-map-max-height: max(200px, calc(100cqh / var(--rows) - 62px));
   }
   .map {
     margin: 0;
@@ -597,7 +593,7 @@ const panels = css`
     font-weight: 600;
   }
   .reading {
-    min-block-size: 160px;
+    min-block-size: 164px;
   }
   .reading dl {
     display: grid;
@@ -614,6 +610,9 @@ const panels = css`
   }
   .output {
     min-block-size: 180px;
+  }
+  .panel .spread {
+    flex-wrap: nowrap;
   }
   .predictions {
     inline-size: 100%;
@@ -674,6 +673,8 @@ const panels = css`
   }
   .steps small {
     display: block;
+    max-inline-size: 9rem;
+    white-space: normal;
     font-weight: 400;
     color: var(--mh-muted);
   }

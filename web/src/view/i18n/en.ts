@@ -76,7 +76,7 @@ export const en = {
   'paint.inspect': 'look',
   'paint.hide': 'hide',
   'paint.show': 'show',
-  'paint.hint': 'Click or drag over cells; on a label, the whole row or column.',
+  'paint.hint': 'Drag over cells; labels paint whole rows and columns.',
   'paint.in': 'in',
   'paint.all': 'all heads',
   'paint.selected': 'selected heads',
@@ -124,6 +124,7 @@ export const en = {
   'reading.softmax': 'e^score ÷ Σ e^score = {{weight}}',
   'reading.row': 'row entropy',
   'reading.copy': 'Copy exact values',
+  'reading.copyShort': 'copy',
   'reading.copied': 'Copied.',
   'reading.average': 'The average of {{count}} heads has no single score.',
 

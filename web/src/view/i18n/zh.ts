@@ -77,7 +77,7 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'paint.inspect': '查看',
   'paint.hide': '遮住',
   'paint.show': '放开',
-  'paint.hint': '点击或拖过格子；点标签则是整行或整列。',
+  'paint.hint': '拖过格子即可涂改；点标签则涂整行或整列。',
   'paint.in': '作用于',
   'paint.all': '所有头',
   'paint.selected': '选中的头',
@@ -111,7 +111,7 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   // Reading
   reading: '读数',
   'reading.none': '指向一格，查看它的数值。',
-  'reading.cell': '“{{query}}” 看 “{{key}}”',
+  'reading.cell': '“{{query}}”看向“{{key}}”',
   'reading.weight': '权重',
   'reading.score': '分数',
   'reading.raw': 'q·k',
@@ -122,20 +122,21 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'reading.softmax': 'e^分数 ÷ Σ e^分数 = {{weight}}',
   'reading.row': '本行的熵',
   'reading.copy': '复制精确数值',
+  'reading.copyShort': '复制',
   'reading.copied': '已复制。',
   'reading.average': '{{count}} 个头的平均没有单一的分数。',
 
   // Output
   output: '输出',
   'output.next': '下一个词元',
-  'output.replaced': '“{{token}}” 的位置',
+  'output.replaced': '“{{token}}”的位置',
   'output.before': '之前',
   'output.after': '之后',
   'output.noReplaced': '在这种掩码下，词元能看到所有词元。把一个词元换成 [MASK]，看模型会填什么。',
   'output.noReplacedWindow': '把一个词元换成 [MASK]，看模型会填什么。',
   'output.choose': '选一个词元',
   'output.replaceThis': '把“{{token}}”换成 [MASK]',
-  'output.putBack': '放回 “{{token}}”',
+  'output.putBack': '放回“{{token}}”',
   'output.reset': '撤销全部改动',
 
   // Entropy
@@ -145,7 +146,7 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'entropy.nats': '奈特',
   'entropy.bits': '比特',
   'entropy.normalised': '归一化',
-  'entropy.row': '“{{token}}” 的熵',
+  'entropy.row': '“{{token}}”的熵',
   'entropy.what':
     '熵表示一行的注意力有多分散：全部集中在一个键上时为 0，平均分给所有可见的键时为 ln(可见键数)。行末的条是该行的熵，头下方的条是各行的平均。',
   'entropy.unitNote': '奈特用自然对数，比特以 2 为底。归一化是再除以该行可见键数的对数，这样不同掩码下的行才能相比。',

@@ -21,18 +21,20 @@ function body(lens: LensContext): TemplateResult {
   if (!answer) return html`<h2 id="output-title">${t('output')}</h2>`;
   const top = answer.result.topK[0];
   if (!top) return invitation(lens);
-  const replaced = isCausal(answer.state.mask) ? undefined : answer.result.tokens[top.position];
-  const { baseline } = answer;
+  const { baseline, result, state } = answer;
+  const replaced = isCausal(state.mask) ? undefined : result.tokens[top.position];
+  const word = replaced && tokenText({ text: state.text.slice(replaced.start, replaced.end) });
   return html`
-    <div class="row">
-      <h2 id="output-title">${replaced ? t('output.replaced', { token: tokenText(replaced) }) : t('output.next')}</h2>
+    <div class="row spread">
+      <h2 id="output-title">${word ? t('output.replaced', { token: word }) : t('output.next')}</h2>
       ${
-        replaced
+        word
           ? html`<button class="small" @click=${() => lens.set((now) => ({ ...now, replaced: null }))}>
-              ${t('output.putBack', { token: tokenText(replaced) })}
+              ${t('output.putBack', { token: word })}
             </button>`
           : nothing
       }
+      ${baseline ? html`<button class="small" @click=${() => lens.set(resetEdits)}>${t('output.reset')}</button>` : nothing}
     </div>
     <table class="predictions">
       <thead class=${baseline ? '' : 'unseen'}>
@@ -48,7 +50,6 @@ function body(lens: LensContext): TemplateResult {
         )}
       </tbody>
     </table>
-    ${baseline ? html`<button @click=${() => lens.set(resetEdits)}>${t('output.reset')}</button>` : nothing}
   `;
 }
 

@@ -42,9 +42,20 @@ function cell(lens: LensContext, pointed: PointedCell): TemplateResult {
   const only = map.heads[0];
   const ablated = map.heads.length === 1 && only !== undefined && ablationOf(state, only) !== null;
   return html`
-    <h2 id="reading-title">
-      ${t('reading.cell', { query: tokenText({ text: exact.query }), key: tokenText({ text: exact.key }) })}
-    </h2>
+    <div class="row spread">
+      <h2 id="reading-title">
+        ${t('reading.cell', { query: tokenText({ text: exact.query }), key: tokenText({ text: exact.key }) })}
+      </h2>
+      <button
+        class="small"
+        title=${t('reading.copy')}
+        @click=${async () => {
+          if (await copyText(JSON.stringify(exact))) lens.say(t('reading.copied'));
+        }}
+      >
+        ${t('reading.copyShort')}
+      </button>
+    </div>
     <dl>
       ${
         exact.rawScore === null
@@ -68,13 +79,5 @@ function cell(lens: LensContext, pointed: PointedCell): TemplateResult {
     ${exact.masked ? html`<p class="note">${t('reading.masked')}</p>` : nothing}
     ${exact.rawScore === null ? html`<p class="note">${t('reading.average', { count: map.heads.length })}</p>` : nothing}
     ${ablated ? html`<p class="note">${t('reading.ablated')}</p>` : nothing}
-    <button
-      class="small"
-      @click=${async () => {
-        if (await copyText(JSON.stringify(exact))) lens.say(t('reading.copied'));
-      }}
-    >
-      ${t('reading.copy')}
-    </button>
   `;
 }

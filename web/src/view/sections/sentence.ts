@@ -140,12 +140,15 @@ function useToken(state: LensState, position: number): LensState {
 }
 
 function chip(lens: LensContext, token: Token, position: number): TemplateResult {
-  const { row, state, t } = lens;
+  const { answer, row, state, t } = lens;
   const weight = row?.weights[position] ?? null;
   const before = row?.baseline?.[position] ?? null;
+  const max = row?.max ?? 1;
+  const changed = before !== null && Math.abs(before - (weight ?? 0)) > 0.02 * max;
   const isQuery = position === row?.query;
   const off = state.mask.padding.includes(position);
-  const replaced = state.replaced === position && !isCausal(state.mask);
+  const { text: typed } = answer?.state ?? state;
+  const replaced = token.special && token.end > token.start;
   const facts = [
     ...(isQuery ? [t('token.isQuery')] : []),
     ...(off ? [t('token.isOff')] : []),
@@ -165,14 +168,14 @@ function chip(lens: LensContext, token: Token, position: number): TemplateResult
       class=${classes}
       aria-pressed=${state.query === position}
       title=${facts.join(', ') || nothing}
-      style="--share: ${(weight ?? 0) / (row?.max ?? 1)}; --before: ${(before ?? 0) / (row?.max ?? 1)}"
+      style="--share: ${(weight ?? 0) / max}; --before: ${changed ? before / max : 0}"
       @click=${() => lens.set((now) => useToken(now, position))}
     >
       <span class="bar" aria-hidden="true">
-        <i></i>${before === null ? nothing : html`<i class="before"></i>`}
-        ${weight !== null && weight >= 0.1 * (row?.max ?? 1) ? html`<b>${formatWeight(weight)}</b>` : nothing}
+        <i></i>${changed ? html`<i class="before"></i>` : nothing}
+        ${weight !== null && weight >= 0.1 * max ? html`<b>${formatWeight(weight)}</b>` : nothing}
       </span>
-      <span class="word">${replaced ? html`<s>${tokenText(token)}</s> [MASK]` : tokenText(token)}</span>
+      <span class="word">${replaced ? html`<s>${typed.slice(token.start, token.end)}</s> ` : nothing}${tokenText(token)}</span>
     </button>
   `;
 }

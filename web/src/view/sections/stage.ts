@@ -85,7 +85,7 @@ function content(lens: LensContext): TemplateResult | readonly TemplateResult[] 
   if (state.view === 'steps') return steps(lens);
   if (isDifference(lens) && maps.every((map) => map.baseline === null))
     return html`<p class="note">${t('view.noDifference')}</p>`;
-  return html`<div class="maps ${maps.length > 1 ? 'several' : ''}">${maps.map((map) => heatmap(lens, map))}</div>`;
+  return html`<div class="maps ${maps.length > 1 ? 'several' : ''}" style="--rows: ${Math.ceil(maps.length / 2)}">${maps.map((map) => heatmap(lens, map))}</div>`;
 }
 
 const isDifference = ({ state }: LensContext): boolean => state.view === 'difference';
@@ -107,7 +107,7 @@ function legend(lens: LensContext, maps: readonly ShownMap[]): TemplateResult | 
       .max=${first.baseline && difference ? differenceMax(first.weights, first.baseline) : sharedMax(maps)}
       .palette=${state.palette}
       .scaleType=${state.scaleType}
-      .masked=${maps.some((map) => map.visible.includes(0))}
+      .masked=${maps.some((map) => (difference ? map.everVisible : map.visible).includes(0))}
       .words=${lens.words}
     ></mh-legend>
   `;
@@ -140,7 +140,7 @@ function heatmap(lens: LensContext, map: ShownMap): TemplateResult {
         .baseline=${difference ? map.baseline : null}
         .scores=${map.scores}
         .rawScores=${map.rawScores}
-        .visible=${map.visible}
+        .visible=${difference ? map.everVisible : map.visible}
         .rowValues=${map.rowEntropy}
         .selectedQuery=${state.query}
         .cell=${pointed}
