@@ -32,7 +32,7 @@ export class BarsElement extends LitElement implements BarsProperties {
       }
       li {
         display: grid;
-        grid-template-rows: var(--mh-bar-height, 56px) auto;
+        grid-template-rows: var(--mh-bar-height, 48px) auto;
         padding-block-start: 1.4em;
         justify-items: center;
         min-inline-size: 26px;
@@ -64,7 +64,7 @@ export class BarsElement extends LitElement implements BarsProperties {
         inset: auto 0 0;
       }
       .bar {
-        background: color-mix(in srgb, var(--ink) 55%, var(--paper));
+        background: var(--mh-data, color-mix(in srgb, var(--ink) 55%, var(--paper)));
         forced-color-adjust: none;
       }
       li.lit .bar,
@@ -96,7 +96,7 @@ export class BarsElement extends LitElement implements BarsProperties {
       .query .text {
         border-radius: 3px;
         background: var(--accent);
-        color: var(--paper);
+        color: var(--mh-on-accent, var(--paper));
       }
       li.lit .text,
       li:hover .text {

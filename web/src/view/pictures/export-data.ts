@@ -50,9 +50,14 @@ export function mapJson(picture: MapPicture, title: string, settings: ExportSett
     visible: rows(picture.visible),
     entropy: rowValues && { unit: rowValues.unit, values: Array.from(rowValues.values, exact) },
   };
-  // A matrix row is one line: readable, and diffs of it are too.
-  const text = JSON.stringify(content, null, 2);
-  return text.replace(/\[\s+(-?[\d.null][^[\]{}"]*?)\s+\]/g, (_, row: string) => `[${row.replace(/\s+/g, ' ')}]`);
+  const lines = Object.entries(content).map(([name, value]) => `  ${JSON.stringify(name)}: ${jsonLines(value)}`);
+  return `{\n${lines.join(',\n')}\n}\n`;
+}
+
+/** JSON on one line; a matrix has a line a row, which people can read and tools can compare. */
+function jsonLines(value: unknown): string {
+  if (!Array.isArray(value) || !Array.isArray(value[0])) return JSON.stringify(value);
+  return `[\n${value.map((row) => `    ${JSON.stringify(row)}`).join(',\n')}\n  ]`;
 }
 
 /** The f32 as a short double; null (as JSON has no infinities) if it is not finite. */

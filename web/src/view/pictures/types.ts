@@ -6,7 +6,7 @@
  *
  * Colours come from custom properties that the page sets on an ancestor; each has a fallback:
  * `--mh-ink` text, `--mh-muted` secondary text, `--mh-paper` background, `--mh-line` rules and hatching, `--mh-accent`
- * selection, `--mh-focus` focus ring and crosshair, `--mh-font`.
+ * selection, `--mh-on-accent` text on it, `--mh-focus` focus ring and crosshair, `--mh-data` bars, `--mh-font`.
  */
 import type { Token } from '../../core/types.js';
 
