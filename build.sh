@@ -479,8 +479,9 @@ package_program() {
 build_npm_package() {
     local model
     find dist -mindepth 1 -maxdepth 1 -not -name wasm -exec rm -rf {} +
-    package_program tsc -p web/tsconfig.build.json
+    # Models first: the lens imports the default one by its public name.
     package_program tsc -p web/tsconfig.models.json
+    package_program tsc -p web/tsconfig.build.json
     for model in web/models/*/; do
         find "$model" -type f -not -name '*.ts' -exec cp {} "dist/models/$(basename "$model")/" ';'
     done

@@ -1,4 +1,5 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { ownModels } from '../web/vite.plugins.js';
 
 // Node 20 keeps relaxed SIMD behind a flag; later versions have it on and do not know the flag.
 const major = Number(process.versions.node.split('.')[0]);
@@ -13,6 +14,7 @@ function project(name: string, options: TestProjectInlineConfiguration['test'] =
 
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
+  resolve: { alias: [ownModels] },
   test: {
     pool: 'forks',
     execArgv,

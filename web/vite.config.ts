@@ -1,9 +1,11 @@
 /** The site, in build/site: works from any folder of any static server. */
 import { defineConfig } from 'vite';
+import { ownModels } from './vite.plugins.js';
 
 export default defineConfig({
   root: 'web/site',
   base: './',
+  resolve: { alias: [ownModels] },
   build: { outDir: '../../build/site', emptyOutDir: true, target: 'es2022', assetsInlineLimit: 0 },
   worker: { format: 'es' },
 });

@@ -13,6 +13,12 @@ export const inlineWorker: Alias = {
   replacement: fileURLToPath(new URL('./spawn-inline.ts', import.meta.url)),
 };
 
+/** `multihead/models/NAME`, which the package resolves by its own name, from the sources. */
+export const ownModels: Alias = {
+  find: /^multihead\/models\/(.+)$/,
+  replacement: fileURLToPath(new URL('./models/$1/index.ts', import.meta.url)),
+};
+
 /** Leaves the files of the models out of the bundle, to be fetched from models/NAME/ beside it. */
 export function modelsBeside(): Plugin {
   return {

@@ -3,6 +3,7 @@ import '../src/view/define.js';
 import { copyText } from '../src/view/clipboard.js';
 import { type Language, languageTag, matchLanguage, preferredLanguage } from '../src/view/i18n/index.js';
 import { hashPairs, hashToState, stateToHash } from '../src/view/url.js';
+import { exportMaps, formats } from './export.js';
 import { keepPreference, readPreference } from './preferences.js';
 import { type SiteWord, siteWords } from './words.js';
 
@@ -151,6 +152,16 @@ addEventListener('keydown', (event) => {
 });
 
 /* ------------------------------------------------------------------------------------------------------- Menus */
+
+for (const format of formats)
+  find(`[data-format=${format}]`, HTMLButtonElement).addEventListener('click', async () => {
+    exportMenu.open = false;
+    try {
+      if ((await exportMaps(lens, format)) === 0) lens.say(siteWords(language)('nothingToExport'));
+    } catch (error) {
+      lens.say(error instanceof Error ? error.message : String(error));
+    }
+  });
 
 addEventListener('click', (event) => {
   if (event.target instanceof Node && !exportMenu.contains(event.target)) exportMenu.open = false;

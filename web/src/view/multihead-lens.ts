@@ -1,5 +1,7 @@
 /** `<multihead-lens>`: a sentence, the attention of a real model over it, and everything that can be changed about it. */
+
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import type { ModelInfo } from '../core/types.js';
 import { firstExample, withExample } from './examples.js';
 import {
   type Language,
@@ -13,6 +15,7 @@ import { headEntropies, mapRow, rowSumDeviation, type ShownMap, shownMaps, stron
 import { type Preset, presets, type Remap } from './mask.js';
 import { sharedModels } from './models.js';
 import { roundMax, weightMax } from './pictures/colour.js';
+import type { HeatmapElement } from './pictures/heatmap.js';
 import type { CellRef, EntropyValues, Words } from './pictures/types.js';
 import { arithmetic } from './sections/arithmetic.js';
 import type { LensContext, PointedCell, ShownRow } from './sections/context.js';
@@ -87,6 +90,7 @@ type Tab = 'mask' | 'arithmetic' | 'reading' | 'output' | 'entropy';
 /**
  * @attr text - the sentence
  * @attr layer, head - the selected head, from 1 as the page writes it
+ * @attr query - the token whose row is pinned, from 0, the start token
  * @attr mask - none, causal, window or prefix; with `window` and `prefix` their sizes in tokens
  * @attr view - heatmap, difference or steps
  * @attr lang - en or zh; without it the nearest `lang` around, else the browser's languages
@@ -106,6 +110,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     mask: { noAccessor: true },
     windowSize: { attribute: 'window', type: Number, noAccessor: true },
     prefixSize: { attribute: 'prefix', type: Number, noAccessor: true },
+    query: { type: Number, noAccessor: true },
     view: { noAccessor: true },
     model: { noAccessor: true },
     theme: { reflect: true },
@@ -119,8 +124,8 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   declare ownLanguage: string | null;
 
   #state: LensState = defaultState;
-  /** The page has said what to show, so no example of ours takes its place. */
-  #given = false;
+  /** What the page has said before the first rendering; the rest is an example of ours. */
+  #given: Partial<LensState> = {};
   readonly #session = new Session(this, sharedModels);
   #pointer: Pointer | null = null;
   #explored = false;
@@ -152,16 +157,14 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     return this.#state;
   }
   set state(state: LensState) {
-    this.#given = true;
-    this.#session.startText();
-    this.change(() => state);
+    this.#give(state);
   }
 
   get text(): string {
     return this.#state.text;
   }
   set text(text: string) {
-    this.#give({ text: text ?? '', query: null });
+    this.#give({ text: text ?? '' });
   }
 
   get layer(): number {
@@ -199,6 +202,13 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     if (this.#accepts('prefix', prefix, 0)) this.#give({ mask: { ...this.#state.mask, prefix } });
   }
 
+  get query(): number | null {
+    return this.#state.query;
+  }
+  set query(query: number | null) {
+    if (query === null || this.#accepts('query', query, 0)) this.#give({ query });
+  }
+
   get view(): View {
     return this.#state.view;
   }
@@ -226,7 +236,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
 
   /** A change by the page that holds the lens. */
   #give(part: Partial<LensState>): void {
-    this.#given = true;
+    if (!this.hasUpdated) this.#given = { ...this.#given, ...part };
     if (part.text !== undefined) this.#session.startText();
     this.change((state) => ({ ...state, ...part }));
   }
@@ -276,6 +286,21 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   say(message: string): void {
     this.#message = message;
     this.requestUpdate();
+  }
+
+  /** The maps on screen, each with its `picture` and `theme`; none in a view without maps. */
+  get heatmaps(): readonly HeatmapElement[] {
+    return [...this.renderRoot.querySelectorAll<HeatmapElement>('mh-heatmap')];
+  }
+
+  /** The model in use; null while it loads. */
+  get modelInfo(): ModelInfo | null {
+    return this.#session.model?.info ?? null;
+  }
+
+  /** The texts of its pictures, in its language. */
+  get words(): Words {
+    return translator(this.language) as Words;
   }
 
   /** The language it speaks: of `lang` on it or around it, else the first of ours among the browser's. */
@@ -334,7 +359,10 @@ export class MultiheadLens extends LitElement implements SessionOwner {
 
   protected override willUpdate(): void {
     // Not earlier: the page may still say its language or its text in the same script that made the lens.
-    if (!this.hasUpdated && !this.#given) this.#state = withExample(this.#state, firstExample(this.language));
+    if (this.hasUpdated) return;
+    const own = this.#given.text === undefined;
+    const base = own ? withExample(defaultState, firstExample(this.language)) : { ...defaultState, query: null };
+    this.#state = { ...base, ...this.#given };
   }
 
   protected override updated(_changed: PropertyValues): void {
@@ -432,7 +460,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
       composing: this.#composing,
       adding: this.#adding,
       t,
-      words: t as Words,
+      words: this.words,
       set: (change) => this.change(change),
       start: (change) => {
         this.#session.startText();
