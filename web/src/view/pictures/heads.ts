@@ -206,7 +206,7 @@ export class HeadsElement extends LitElement implements HeadsProperties {
     this.layout = 'grid';
     this.adding = false;
     this.words = wordsFrom(picturesEn);
-    new ThemeController(this, () => this.requestUpdate('attention'));
+    new ThemeController(this, () => this.#draw());
   }
 
   protected override willUpdate(): void {

@@ -58,9 +58,10 @@ function gridElement(role: string, { row, column }: GridPosition, at: GridPositi
     role=${role}
     class=${role}
     aria-colindex=${column + 2}
-    aria-label=${name}
     tabindex=${active ? 0 : -1}
     ?data-active=${active}
     style="--q:${row};--k:${column}"
-  ></div>`;
+  >
+    <span class="hidden-words">${name}</span>
+  </div>`;
 }

@@ -89,6 +89,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
   /** Where the one tab stop is. */
   #at: GridPosition = { row: 0, column: 0 };
   #focused = false;
+  #rendering = false;
   #told: GridPosition | null = null;
   #spokenRow: number | null = null;
   #speech: ReturnType<typeof setTimeout> | undefined;
@@ -112,7 +113,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
     this.asTable = false;
     this.label = '';
     this.words = wordsFrom(picturesEn);
-    new ThemeController(this, () => this.requestUpdate('redraw'));
+    new ThemeController(this, () => this.#redraw());
   }
 
   override disconnectedCallback(): void {
@@ -236,6 +237,12 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
     </div>`;
   }
 
+  protected override update(changed: PropertyValues): void {
+    this.#rendering = true;
+    super.update(changed);
+    this.#rendering = false;
+  }
+
   protected override updated(changed: PropertyValues): void {
     if (this.asTable) {
       this.#surface = null;
@@ -249,10 +256,14 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
       this.#keepFocus();
       return;
     }
-    this.#surface.redraw(this.picture);
+    this.#redraw();
+    this.#keepFocus();
+  }
+
+  #redraw(): void {
+    this.#surface?.redraw(this.picture);
     this.#showZoom();
     this.#mark();
-    this.#keepFocus();
   }
 
   /** What is lit: the pointer's cell, else the keyboard's, else what the page says. */
@@ -439,7 +450,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
     this.#at = at;
     this.#focused = true;
     this.#surface?.scrollTo(at);
-    this.requestUpdate('cell');
+    this.requestUpdate();
     this.#tellCell();
     this.#speakRow();
   }
@@ -460,17 +471,15 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
   };
 
   readonly #focusOut = (event: FocusEvent): void => {
-    // An element that a rendering removes loses the focus too; that is no leaving.
-    if (event.relatedTarget || (event.target as Element).isConnected) this.#leave(event.relatedTarget);
-  };
-
-  #leave(next: EventTarget | null): void {
+    // An element that a rendering replaces loses the focus too; that is no leaving.
+    if (this.#rendering) return;
+    const next = event.relatedTarget;
     if (next instanceof Node && this.renderRoot.querySelector('.map')?.contains(next)) return;
     this.#focused = false;
     this.#spokenRow = null;
     this.#mark();
     this.#tellCell();
-  }
+  };
 
   /** Tells a screen reader about a row when the focus has come to rest in it. */
   #speakRow(): void {
