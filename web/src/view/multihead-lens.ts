@@ -57,6 +57,9 @@ export type LensControl = (typeof lensControls)[number];
 /** Below this width heads are a strip; the same as the widest layout's in styles.ts. */
 const threeColumns = 1100;
 
+/** Milliseconds after which a change is drawn without waiting for its answer. */
+const patience = 60;
+
 export interface LensEvents {
   /** The state changed, by the user or by the page. */
   'multihead-change': { readonly state: LensState };
@@ -141,6 +144,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   /** When the oldest change that is not on screen yet was made. */
   #changedAt: number | null = null;
   #latency: number | null = null;
+  #rendering: ReturnType<typeof setTimeout> | undefined;
   #resizes: ResizeObserver | undefined;
   #visibility: IntersectionObserver | undefined;
 
@@ -229,9 +233,17 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     this.#state = change(before);
     if (this.#state === before) return;
     this.#changedAt ??= performance.now();
-    if (asksAnew(before, this.#state)) this.#session.refresh();
-    this.requestUpdate();
+    if (asksAnew(before, this.#state)) {
+      // The answer comes within a frame as a rule: one rendering for both. Fields show their own change at once.
+      this.#session.refresh();
+      this.#renderIn(patience);
+    } else this.requestUpdate();
     this.#dispatch('multihead-change', { state: this.#state });
+  }
+
+  #renderIn(milliseconds: number): void {
+    clearTimeout(this.#rendering);
+    this.#rendering = setTimeout(() => this.requestUpdate(), milliseconds);
   }
 
   /** A change by the page that holds the lens. */
@@ -341,6 +353,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     this.removeEventListener('keydown', this.#pressed);
     this.#resizes?.disconnect();
     this.#visibility?.disconnect();
+    clearTimeout(this.#rendering);
     this.#session.close();
   }
 
@@ -384,7 +397,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
       port1.onmessage = () => {
         port1.close();
         this.#latency = performance.now() - since;
-        this.requestUpdate();
+        this.#renderIn(patience);
       };
       port2.postMessage(null);
     });

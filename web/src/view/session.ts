@@ -5,8 +5,8 @@
  * Several lenses may share one model, so that each queues here instead of calling `model.runLatest`, where the request
  * of one would take the place of another's.
  */
-import type { Model, RunResult } from '../core/types.js';
-import { isCausal, type Remap, tokenRemap } from './mask.js';
+import type { Model, RunResult, Token } from '../core/types.js';
+import { isCausal, isMaskEdited, type Remap, tokenRemap } from './mask.js';
 import { isEdited, type LensState, runOptions, uneditedState } from './state.js';
 
 export interface LoadedBytes {
@@ -51,6 +51,9 @@ const sameBaseline = (a: LensState, b: LensState): boolean =>
   a.mask.prefix === b.mask.prefix &&
   a.replaced === b.replaced;
 
+/** Does the run itself depend on token positions? Then they must follow the text before it, else they may after. */
+const hasPositions = ({ mask, replaced }: LensState): boolean => isMaskEdited(mask) || replaced !== null;
+
 export class Session {
   status: Status = { kind: 'loading', loaded: 0, total: 0 };
   /** The newest answer; null for an empty text and before the first. */
@@ -62,6 +65,8 @@ export class Session {
   #address: string | null = null;
   /** Ids of the tokens that the owner's positions refer to; null when they are to be taken as they are. */
   #tokens: readonly number[] | null = null;
+  /** The text they were made of before a run. */
+  #tokensOf: string | null = null;
   #baseline: Answer | null = null;
   #busy = false;
   #stale = false;
@@ -121,11 +126,12 @@ export class Session {
       this.#set({ kind: 'ready' });
       return;
     }
-    const size = await this.#followTokens(model);
-    if (size === null) return;
+    if (hasPositions(this.#owner.state) && !(await this.#tokenise(model))) return;
     const { state } = this.#owner;
     this.#stale = false;
+    const size = this.#tokens?.length ?? 0;
     const result = await model.run(state.text, runOptions(state, size, model.info));
+    if (!hasPositions(state) && this.#reads(state)) this.#follow(result.tokens);
     const baseline = isEdited(state) ? await this.#unedited(model, state, size) : null;
     this.answer = { state, result, baseline };
     this.#set({ kind: 'ready' });
@@ -143,18 +149,32 @@ export class Session {
     return this.model;
   }
 
-  /** Lets the owner's positions follow the tokens. The number of tokens, or null if the text changed meanwhile. */
-  async #followTokens(model: Model): Promise<number | null> {
-    const { text, mask } = this.#owner.state;
-    const causal = isCausal(mask);
-    const tokens = await model.tokenize(text, { endToken: !causal });
-    if (this.#owner.state.text !== text || isCausal(this.#owner.state.mask) !== causal) return null;
-    const ids = tokens.slice(0, model.info.positions).map((token) => token.id);
-    this.#owner.remap(
-      this.#tokens ? tokenRemap(this.#tokens, ids) : (position) => (position < ids.length ? position : null),
-    );
+  /** Learns the tokens before the run. False if the text has changed meanwhile. */
+  async #tokenise(model: Model): Promise<boolean> {
+    const { state } = this.#owner;
+    const endToken = !isCausal(state.mask);
+    const key = `${endToken} ${state.text}`;
+    if (this.#tokens !== null && this.#tokensOf === key) return true;
+    const tokens = await model.tokenize(state.text, { endToken });
+    if (!this.#reads(state)) return false;
+    this.#follow(tokens.slice(0, model.info.positions));
+    this.#tokensOf = key;
+    return true;
+  }
+
+  /** Are these still the owner's tokens? */
+  #reads({ text, mask }: LensState): boolean {
+    const { state } = this.#owner;
+    return state.text === text && isCausal(state.mask) === isCausal(mask);
+  }
+
+  /** Lets the owner's positions follow their tokens. */
+  #follow(tokens: readonly Token[]): void {
+    const ids = tokens.map((token) => token.id);
+    const fits: Remap = (position) => (position < ids.length ? position : null);
+    this.#owner.remap(this.#tokens ? tokenRemap(this.#tokens, ids) : fits);
     this.#tokens = ids;
-    return ids.length;
+    this.#tokensOf = null;
   }
 
   async #unedited(model: Model, state: LensState, size: number): Promise<RunResult> {

@@ -24,6 +24,20 @@ export const preferredLanguage = (tags: readonly string[]): Language =>
 /** For `lang` attributes. */
 export const languageTag = (language: Language): string => (language === 'zh' ? 'zh-Hans' : 'en');
 
+const mostRemembered = 4000;
+
+/** The same few messages are asked for at every keystroke, and making one takes i18next some microseconds. */
+function remember(translate: Translate): Translate {
+  const known = new Map<string, string>();
+  return (key, values) => {
+    const name = values ? `${key}\u0000${Object.values(values).join('\u0000')}` : key;
+    const text = known.get(name) ?? translate(key, values);
+    if (known.size > mostRemembered) known.clear();
+    known.set(name, text);
+    return text;
+  };
+}
+
 const instances = new Map<Language, Translate>();
 
 /** The words of a language. The function for a language is always the same one. */
@@ -43,6 +57,7 @@ export function translator(language: Language): Translate {
   });
   void instance.init();
   const translate: Translate = (key, values) => instance.t(key, values ?? {});
-  instances.set(language, translate);
-  return translate;
+  const remembered = remember(translate);
+  instances.set(language, remembered);
+  return remembered;
 }
