@@ -391,8 +391,9 @@ enum mh_status mh_block_forward(const mh_block *block, const struct mh_block_pas
  *
  * Tensor names are GPT-2's (wte.weight, wpe.weight, h.N.ln_1.weight, h.N.attn.c_attn.weight [in,
  * out], …, ln_f.weight), with or without a leading "transformer.". Dtypes: F32, F16, BF16, and I8
- * with per-row scales: an I8 tensor NAME [rows, cols] needs an F32 tensor NAME.scale [rows], value
- * = scale[row] * int8.
+ * with scales: an I8 matrix NAME [rows, cols] needs a tensor NAME.scale [r, c], F32 or F16, whose
+ * sizes divide the matrix's. Each scale belongs to a block of rows/r x cols/c, value = scale * int8:
+ * [rows, 1], or [rows], is a scale for each row, [1, cols] for each column.
  *
  * hidden[L] as given out is after the final norm, as Hugging Face's hidden_states[-1]. */
 

@@ -629,7 +629,7 @@ static void test_top_k_of_many(void **state)
     must(mh_top_k(logits, MANY, K, ids, probabilities, &error), &error);
     for (size_t i = 0; i < K; i++)
         assert_int_equal((size_t)ids[i] * 7919 % MANY, MANY - 1 - i);
-    assert_close(probabilities[0], (1 - exp(-0.01)) / (1 - exp(-0.01 * MANY)), 1e-5);
+    assert_close(probabilities[0], (1 - exp(-0.01)) / (1 - exp(-0.01 * (double)MANY)), 1e-5);
 }
 
 static void test_top_k_errors(void **state)

@@ -79,16 +79,20 @@ static enum mh_status read_all(const unsigned char *bytes, size_t size, struct m
     " \"rows.scale\": {\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[38,46]},\n"               \
     " \"columns\": {\"dtype\":\"I8\",\"shape\":[2,3],\"data_offsets\":[46,52]},\n"                 \
     " \"columns.scale\": {\"dtype\":\"F32\",\"shape\":[1,3],\"data_offsets\":[52,64]},\n"          \
+    " \"blocks\": {\"dtype\":\"I8\",\"shape\":[2,4],\"data_offsets\":[76,84]},\n"                  \
+    " \"blocks.scale\": {\"dtype\":\"F16\",\"shape\":[2,2],\"data_offsets\":[84,92]},\n"           \
     " \"scalar\": {\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[64,68]},\n"                    \
     " \"empty\": {\"dtype\":\"F32\",\"shape\":[0,7],\"data_offsets\":[68,68]},\n"                  \
     " \"ids\": {\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[68,76]}}   "
-#define GOOD_DATA 76
+#define GOOD_DATA 92
 
 static struct file good_file(void)
 {
     static const float f32[] = {1, -2, 3.5F, 0, 1e-30F, 1e30F};
     static const uint16_t half[] = {0x3C00, 0xC500, 0x0001}, bf16 = 0x4049;
     static const int8_t integers[] = {1, -128, 127, 0, -1, 100};
+    static const int8_t in_blocks[] = {1, 2, 3, 4, -1, -2, -3, -4};
+    static const uint16_t block_scales[] = {0x3C00, 0x4000, 0x4400, 0xC000}; /* 1, 2, 4, -2 */
     static const float row_scales[] = {0.5F, 2}, column_scales[] = {1, 10, 100}, scalar = 42;
     struct file file = make_file(GOOD_HEADER, GOOD_DATA);
     unsigned char *data = data_of(&file, GOOD_DATA);
@@ -100,6 +104,8 @@ static struct file good_file(void)
     memcpy(data + 46, integers, sizeof integers);
     memcpy(data + 52, column_scales, sizeof column_scales);
     memcpy(data + 64, &scalar, sizeof scalar);
+    memcpy(data + 76, in_blocks, sizeof in_blocks);
+    memcpy(data + 84, block_scales, sizeof block_scales);
     return file;
 }
 
@@ -123,13 +129,14 @@ static void test_reads_every_kind(void **state)
     struct mh_error error = {0};
     if (mh_safetensors_open(&tensors, file.bytes, file.size, &error) != MH_OK)
         fail_msg("%s", error.message);
-    assert_int_equal(tensors.count, 10);
+    assert_int_equal(tensors.count, 12);
 
     assert_tensor(&tensors, "f32", (const float[]){1, -2, 3.5F, 0, 1e-30F, 1e30F}, 6);
     assert_tensor(&tensors, "half", (const float[]){1, -5, 0x1p-24F}, 3);
     assert_tensor(&tensors, "n\u00e9\U0001F600", (const float[]){3.140625F}, 1);
     assert_tensor(&tensors, "rows", (const float[]){0.5F, -64, 63.5F, 0, -2, 200}, 6);
     assert_tensor(&tensors, "columns", (const float[]){1, -1280, 12700, 0, -10, 10000}, 6);
+    assert_tensor(&tensors, "blocks", (const float[]){1, 2, 6, 8, -4, -8, 6, 8}, 8);
     assert_tensor(&tensors, "scalar", (const float[]){42}, 1);
     assert_tensor(&tensors, "empty", NULL, 0);
     const struct mh_safetensor *f32 = mh_safetensors_find(&tensors, "f32");
@@ -315,12 +322,14 @@ static void test_bad_scales(void **state)
     } cases[] = {
         {"{\"w\":{\"dtype\":\"I8\",\"shape\":[2,3],\"data_offsets\":[0,6]}}", 6, "no \"w.scale\""},
         {"{\"w\":{\"dtype\":\"I8\",\"shape\":[6],\"data_offsets\":[0,6]}}", 6, "only a matrix"},
-        {SCALE_FILE("F16", "[2]", "[6,10]"), 10, "\"w.scale\" is not an F32"},
-        {SCALE_FILE("F32", "[3]", "[6,18]"), 18, "\"w.scale\" is not an F32"},
-        {SCALE_FILE("F32", "[1,2]", "[6,14]"), 14, "\"w.scale\" is not an F32"},
-        {SCALE_FILE("F32", "[3,1]", "[6,18]"), 18, "\"w.scale\" is not an F32"},
-        {SCALE_FILE("F32", "[]", "[6,10]"), 10, "\"w.scale\" is not an F32"},
-        {SCALE_FILE("F32", "[0]", "[6,6]"), 6, "\"w.scale\" is not an F32"},
+        {SCALE_FILE("BF16", "[2]", "[6,10]"), 10, "\"w.scale\" is neither F32 nor F16"},
+        {SCALE_FILE("F32", "[3]", "[6,18]"), 18, "\"w.scale\" does not divide"},
+        {SCALE_FILE("F32", "[1,2]", "[6,14]"), 14, "\"w.scale\" does not divide"},
+        {SCALE_FILE("F32", "[3,1]", "[6,18]"), 18, "\"w.scale\" does not divide"},
+        {SCALE_FILE("F32", "[4,3]", "[6,54]"), 54, "\"w.scale\" does not divide"},
+        {SCALE_FILE("F32", "[2,3,1]", "[6,30]"), 30, "\"w.scale\" does not divide"},
+        {SCALE_FILE("F32", "[]", "[6,10]"), 10, "\"w.scale\" does not divide"},
+        {SCALE_FILE("F32", "[0]", "[6,6]"), 6, "\"w.scale\" does not divide"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct mh_error error = {0};

@@ -67,10 +67,11 @@ const struct mh_safetensor *mh_safetensors_find(const struct mh_safetensors *saf
 /* Product of the shape; 1 for a scalar. */
 size_t mh_safetensor_elements(const struct mh_safetensor *tensor);
 
-/* Writes all elements, row-major, as floats. F32, F16 and BF16 are taken as they are. An I8 tensor
- * NAME [rows, cols] is multiplied by the F32 tensor NAME.scale, [rows] or [rows, 1] for a scale
- * per row, [1, cols] for one per column. Errors: UNSUPPORTED for another dtype; CORRUPT for a
- * missing or misshapen scale. */
+/* Writes all elements, row-major, as floats. F32, F16 and BF16 are taken as they are. An I8 matrix
+ * NAME [rows, cols] is multiplied by the tensor NAME.scale [r, c], F32 or F16, where r divides rows
+ * and c divides cols: each scale belongs to a block of rows/r x cols/c values. So [rows, 1], or for
+ * short [rows], is a scale for each row, [1, cols] for each column. Errors: UNSUPPORTED for another
+ * dtype; CORRUPT for a missing or misshapen scale. */
 enum mh_status mh_safetensors_read(const struct mh_safetensors *safetensors,
                                    const struct mh_safetensor *tensor, float *out,
                                    struct mh_error *error);
