@@ -123,6 +123,8 @@ export class EntropyElement extends LitElement implements EntropyProperties {
   #at: HeadRef | null = null;
   #chart: Chart | null = null;
 
+  readonly #surroundings = new ThemeController(this, () => this.requestUpdate());
+
   constructor() {
     super();
     this.layers = 0;
@@ -131,7 +133,6 @@ export class EntropyElement extends LitElement implements EntropyProperties {
     this.selected = [];
     this.ablated = [];
     this.words = wordsFrom(picturesEn);
-    new ThemeController(this, () => this.requestUpdate());
   }
 
   protected override render(): TemplateResult {
@@ -142,7 +143,7 @@ export class EntropyElement extends LitElement implements EntropyProperties {
       throw new RangeError(`<mh-entropy>: ${entropy.values.length} entropies for ${sizes}`);
     }
     const unit = unitName(entropy.unit, words);
-    const chart = chartOf(this.clientWidth || 320, layers, heads, entropy);
+    const chart = chartOf(this.#surroundings.width || 320, layers, heads, entropy);
     this.#chart = chart;
     return html`<svg
         width=${chart.width}

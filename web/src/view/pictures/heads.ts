@@ -10,7 +10,7 @@ import { emit } from './emit.js';
 import { formatNumber } from './format.js';
 import { headsKey } from './grid-nav.js';
 import { cellPixels, putPixels } from './map-pixels.js';
-import { pictureStyles, readTheme, ThemeController } from './theme.js';
+import { pictureStyles, ThemeController } from './theme.js';
 import type { EntropyValues, HeadRef, HeadsProperties, Palette, ScaleType, Words } from './types.js';
 import { picturesEn, unitName, wordsFrom } from './words.js';
 
@@ -186,6 +186,12 @@ export class HeadsElement extends LitElement implements HeadsProperties {
   declare adding: boolean;
   declare words: Words;
 
+  readonly #surroundings = new ThemeController(this, () => {
+    this.#side = 0;
+    this.#draw();
+  });
+  /** Device pixels a side of a thumbnail; 0: not known yet. */
+  #side = 0;
   /** The one tab stop; null: the first selected head. */
   #at: HeadRef | null = null;
 
@@ -206,7 +212,6 @@ export class HeadsElement extends LitElement implements HeadsProperties {
     this.layout = 'grid';
     this.adding = false;
     this.words = wordsFrom(picturesEn);
-    new ThemeController(this, () => this.#draw());
   }
 
   protected override willUpdate(): void {
@@ -292,6 +297,7 @@ export class HeadsElement extends LitElement implements HeadsProperties {
 
   protected override updated(changed: PropertyValues): void {
     const drawn = ['layers', 'heads', 'queryCount', 'keyCount', 'attention', 'baseline', 'palette', 'scaleType', 'max'];
+    if (['layers', 'heads', 'layout'].some((name) => changed.has(name))) this.#side = 0;
     if (drawn.some((name) => changed.has(name))) this.#draw();
     if (this.layout === 'strip' && (changed.has('selected') || changed.has('layout'))) this.#showSelected();
   }
@@ -309,11 +315,12 @@ export class HeadsElement extends LitElement implements HeadsProperties {
   }
 
   #draw(): void {
-    const { theme } = readTheme(this);
+    const { theme } = this.#surroundings.theme;
     const { queryCount, keyCount } = this;
     if (queryCount === 0 || keyCount === 0) return;
     const canvases = [...this.renderRoot.querySelectorAll('canvas')];
-    const side = (canvases[0]?.clientWidth || 48) * devicePixelRatio;
+    this.#side ||= (canvases[0]?.clientWidth ?? 0) * devicePixelRatio;
+    const side = this.#side || 48;
     // More cells than pixels: a pixel shows the largest of several, or thin lines would be lost.
     const bin = Math.ceil(Math.max(queryCount, keyCount) / side);
     const columns = Math.ceil(keyCount / bin);

@@ -26,16 +26,19 @@ export function drawLabels(svg: SVGSVGElement, labels: readonly PlacedLabel[]): 
 
 /** Marks the label of the row or column under the pointer, and the chosen one. */
 export function markLabels(svg: SVGSVGElement, lit: number | null, chosen: number | null): void {
-  select(svg)
-    .selectAll<SVGTextElement, PlacedLabel>('text')
-    .classed('lit', (label) => label.index === lit)
-    .classed('chosen', (label) => label.index === chosen);
+  mark(svg, 'lit', lit);
+  mark(svg, 'chosen', chosen);
+}
+
+function mark(svg: SVGSVGElement, name: string, index: number | null): void {
+  for (const old of svg.querySelectorAll(`.${name}`)) old.classList.remove(name);
+  if (index !== null) svg.querySelector(`[data-index="${index}"]`)?.classList.add(name);
 }
 
 /** Room for a number beside a bar, and around both. */
 const VALUE = { numberWidth: 34, inset: 4, maxThickness: 10 };
 
-/** Draws a bar a row against `max`, with its number where there is room. */
+/** Draws a bar a row against `max`, with its number where there is room. All bars are one path: there may be many. */
 export function drawRowValues(
   svg: SVGSVGElement,
   entropy: EntropyValues,
@@ -47,32 +50,19 @@ export function drawRowValues(
   const room = valuesWidth - VALUE.inset * 2 - (numbers ? VALUE.numberWidth : 0);
   const length = scaleLinear([0, entropy.max || 1], [0, room]).clamp(true);
   const thickness = Math.max(1, Math.min(VALUE.maxThickness, cell - 3));
-  const rows = Array.from({ length: range.to - range.from }, (_, i) => {
-    const index = range.from + i;
-    return { index, value: entropy.values[index] as number };
-  });
-  type Row = (typeof rows)[number];
-  const top = (row: Row) => (row.index + 0.5) * cell - thickness / 2;
+  const rows = Array.from({ length: range.to - range.from }, (_, i) => range.from + i);
+  const bar = (row: number, width: number) =>
+    `M${VALUE.inset} ${(row + 0.5) * cell - thickness / 2}h${width}v${thickness}h${-width}z`;
   const root = select(svg);
-  const bars = (name: string, width: (row: Row) => number) =>
-    root
-      .selectAll<SVGRectElement, Row>(`rect.${name}`)
-      .data(rows, (row) => row.index)
-      .join('rect')
-      .attr('class', name)
-      .attr('x', VALUE.inset)
-      .attr('y', top)
-      .attr('height', thickness)
-      .attr('width', width);
-  bars('track', () => room);
-  bars('bar', (row) => length(row.value));
+  const path = (name: string, shape: string) =>
+    root.selectAll(`path.${name}`).data([shape]).join('path').attr('class', name).attr('d', String);
+  path('track', rows.map((row) => bar(row, room)).join(''));
+  path('bar', rows.map((row) => bar(row, length(entropy.values[row] as number))).join(''));
   root
-    .selectAll<SVGTextElement, Row>('text')
-    .data(numbers ? rows : [], (row) => row.index)
+    .selectAll<SVGTextElement, number>('text')
+    .data(numbers ? rows : [], (row) => row)
     .join('text')
     .attr('x', valuesWidth - VALUE.inset)
-    .attr('y', (row) => (row.index + 0.5) * cell)
-    .attr('dy', '.35em')
-    .attr('text-anchor', 'end')
-    .text((row) => formatNumber(row.value));
+    .attr('y', (row) => (row + 0.5) * cell)
+    .text((row) => formatNumber(entropy.values[row] as number));
 }

@@ -83,6 +83,10 @@ export const heatmapStyles = css`
     fill: var(--accent);
     font-weight: 700;
   }
+  .values text {
+    text-anchor: end;
+    dominant-baseline: central;
+  }
   .track {
     fill: var(--line);
     opacity: 0.35;
@@ -207,9 +211,6 @@ export const heatmapStyles = css`
   .zoom {
     display: flex;
     gap: 4px;
-  }
-  .zoom[hidden] {
-    display: none;
   }
   .zoom button {
     min-width: 28px;

@@ -19,7 +19,7 @@ import {
   type Zoom,
 } from './map-layout.js';
 import { drawMap } from './map-pixels.js';
-import { type PictureTheme, readTheme, textMeasure } from './theme.js';
+import { type PictureTheme, type ThemeController, textMeasure } from './theme.js';
 import { type Measure, tokenText } from './token-text.js';
 import type { MapPicture } from './types.js';
 
@@ -54,16 +54,23 @@ interface Drawn {
   readonly layout: MapLayout;
 }
 
+/** What a picture is drawn into: see ThemeController. */
+type Surroundings = Pick<ThemeController, 'theme' | 'width'>;
+
 export class MapSurface {
   readonly #parts: Parts;
-  readonly #host: HTMLElement;
+  readonly #surroundings: Surroundings;
   #zoom: Zoom = 'auto';
   #drawn: Drawn | null = null;
   #window: MapWindow | null = null;
+  /** Whether the labels of the drawn window stand. */
+  #labelled = false;
+  /** The most height there is, read with this theme. */
+  #limit: { readonly height: number; readonly theme: PictureTheme } | null = null;
 
-  constructor(root: ParentNode, host: HTMLElement) {
+  constructor(root: ParentNode, surroundings: Surroundings) {
     const find = <E extends Element>(selector: string) => root.querySelector(selector) as E;
-    this.#host = host;
+    this.#surroundings = surroundings;
     this.#parts = {
       frame: find('.frame'),
       scroller: find('.scroller'),
@@ -85,34 +92,36 @@ export class MapSurface {
     return this.#parts.frame.isConnected;
   }
 
-  /** Whether there is something to zoom back from, or to zoom at all. */
-  get zoomable(): boolean {
-    return this.#zoom !== 'auto' || this.#drawn?.layout.fits === false;
-  }
-
   /** Lays out and draws a picture. Nothing is drawn while the host has no width. */
   redraw(picture: MapPicture): void {
-    const width = this.#host.clientWidth;
+    const { theme, width } = this.#surroundings;
     if (width === 0) return;
-    const theme = readTheme(this.#host);
+    const before = this.#drawn;
     const texts = { queryTexts: picture.queries.map(tokenText), keyTexts: picture.keys.map(tokenText) };
     const measure = textMeasure(`${LABEL.fontSize}px ${theme.font}`);
     const layout = layoutMap(this.#input({ picture, ...texts, measure }, this.#zoom));
     this.#drawn = { picture, ...texts, theme, measure, layout };
-    this.#applyLayout(layout);
-    this.#window = null;
-    this.draw();
+    // While one paints or types, most stays as it is; and what is not touched need not be laid out again.
+    const sameLayout = before !== null && isSame(Object.values(before.layout), Object.values(layout));
+    const sameTexts = before && isSame(before.queryTexts, texts.queryTexts) && isSame(before.keyTexts, texts.keyTexts);
+    if (!sameLayout) this.#applyLayout(layout);
+    this.#labelled &&= sameLayout && sameTexts === true && before.theme === theme;
+    this.#draw(sameLayout ? this.#window : null);
   }
 
   #input(from: Pick<Drawn, 'picture' | 'queryTexts' | 'keyTexts' | 'measure'>, zoom: Zoom): MapInput {
     const { queryTexts, keyTexts, measure } = from;
-    const height = Number.parseFloat(getComputedStyle(this.#parts.scroller).maxHeight);
-    const space = {
-      width: this.#host.clientWidth,
-      height: Number.isFinite(height) ? height : Number.POSITIVE_INFINITY,
-      pixelRatio: devicePixelRatio,
-    };
+    const space = { width: this.#surroundings.width, height: this.#mostHeight(), pixelRatio: devicePixelRatio };
     return { queryTexts, keyTexts, space, zoom, rowValues: from.picture.rowValues !== null, measure };
+  }
+
+  #mostHeight(): number {
+    const { theme } = this.#surroundings;
+    if (this.#limit?.theme !== theme) {
+      const height = Number.parseFloat(getComputedStyle(this.#parts.scroller).maxHeight);
+      this.#limit = { theme, height: Number.isFinite(height) ? height : Number.POSITIVE_INFINITY };
+    }
+    return this.#limit.height;
   }
 
   /** Gives the panes their sizes. */
@@ -128,21 +137,36 @@ export class MapSurface {
     resize(values, valuesWidth, mapHeight);
   }
 
-  /** Draws the cells in view, and their labels, unless they are there already. */
-  draw(): void {
+  /** After scrolling: draws the cells in view, unless they are drawn already. */
+  scrolled(): void {
     if (!this.#drawn) return;
-    const { picture, theme, layout } = this.#drawn;
-    const { canvas, columns, map, scroller } = this.#parts;
+    const { map, scroller, columns } = this.#parts;
     map.style.setProperty('--scroll-left', `${scroller.scrollLeft}px`);
     map.style.setProperty('--scroll-top', `${scroller.scrollTop}px`);
-    const size = { T: picture.queries.length, S: picture.keys.length };
+    const { layout } = this.#drawn;
     const view = this.#view(layout);
-    columns.style.clipPath = labelClip(layout, view);
-    if (this.#window && covers(this.#window, windowOf(layout, view, size, 0))) return;
-    const window = windowOf(layout, view, size, MARGIN);
-    this.#window = window;
+    columns.style.clipPath = layout.fits ? '' : labelClip(layout, view);
+    if (!this.#window || !covers(this.#window, windowOf(layout, view, this.#size, 0))) this.#draw(null);
+  }
 
-    const source = { ...picture, keyCount: size.S, offset: 0 };
+  get #size(): { T: number; S: number } {
+    const picture = this.#drawn?.picture;
+    return { T: picture?.queries.length ?? 0, S: picture?.keys.length ?? 0 };
+  }
+
+  /** Draws a window of cells and its labels: the one given, or a new one about what is in view. */
+  #draw(given: MapWindow | null): void {
+    if (!this.#drawn) return;
+    const { picture, theme, layout } = this.#drawn;
+    const { canvas, columns } = this.#parts;
+    const view = given ? null : this.#view(layout);
+    const window = view ? windowOf(layout, view, this.#size, MARGIN) : (given as MapWindow);
+    if (view) {
+      this.#window = window;
+      this.#labelled = false;
+      columns.style.clipPath = layout.fits ? '' : labelClip(layout, view);
+    }
+    const source = { ...picture, keyCount: picture.keys.length, offset: 0 };
     drawMap(canvas, source, pictureScale(picture, theme.theme), { layout, window, ink: theme });
     canvas.style.left = `${window.keyFrom * layout.cell}px`;
     canvas.style.top = `${window.queryFrom * layout.cell}px`;
@@ -156,14 +180,18 @@ export class MapSurface {
     const { columns, rows, values } = this.#parts;
     const columnRange = { from: window.keyFrom, to: window.keyTo };
     const rowRange = { from: window.queryFrom, to: window.queryTo };
-    drawLabels(columns, placeColumnLabels(keyTexts, columnRange, { cell, mode, height }, measure));
-    drawLabels(rows, placeRowLabels(queryTexts, rowRange, { cell, width }, measure));
+    if (!this.#labelled) {
+      drawLabels(columns, placeColumnLabels(keyTexts, columnRange, { cell, mode, height }, measure));
+      drawLabels(rows, placeRowLabels(queryTexts, rowRange, { cell, width }, measure));
+      this.#labelled = true;
+    }
     if (picture.rowValues) drawRowValues(values, picture.rowValues, layout, rowRange);
     else values.replaceChildren();
   }
 
-  /** The part of the scroller that shows cells. */
+  /** The part of the scroller that shows cells. A map that fits is not scrolled, and nothing has to be asked. */
   #view(layout: MapLayout): MapView {
+    if (layout.fits) return { left: 0, top: 0, width: layout.mapWidth, height: layout.mapHeight };
     const { scroller } = this.#parts;
     return {
       left: scroller.scrollLeft,
@@ -246,7 +274,7 @@ export class MapSurface {
     const after = map.getBoundingClientRect();
     scroller.scrollLeft += after.left + column * this.#drawn.layout.cell - x;
     scroller.scrollTop += after.top + row * this.#drawn.layout.cell - y;
-    this.draw();
+    this.scrolled();
   }
 
   zoomTo(zoom: Zoom): void {
@@ -273,3 +301,6 @@ function place(mark: HTMLElement, row: number | null, column: number | null): vo
   if (row !== null) mark.style.setProperty('--q', String(row));
   if (column !== null) mark.style.setProperty('--k', String(column));
 }
+
+const isSame = (a: readonly unknown[], b: readonly unknown[]) =>
+  a.length === b.length && a.every((value, i) => value === b[i]);

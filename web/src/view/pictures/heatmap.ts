@@ -20,7 +20,7 @@ import { MapSurface } from './heatmap-surface.js';
 import { mapTable } from './heatmap-table.js';
 import { cellFacts, keyName, queryName, rowSummary } from './map-words.js';
 import { type BrushTarget, type PaintedCell, Stroke } from './paint.js';
-import { type PictureTheme, pictureStyles, readTheme, ThemeController } from './theme.js';
+import { type PictureTheme, pictureStyles, ThemeController } from './theme.js';
 import { tokenText } from './token-text.js';
 import type {
   CellRef,
@@ -81,6 +81,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
   declare words: Words;
 
   readonly #pointer = new MapPointer(this);
+  readonly #surroundings = new ThemeController(this, () => this.#redraw());
   #surface: MapSurface | null = null;
   #frameRequest = 0;
 
@@ -113,7 +114,6 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
     this.asTable = false;
     this.label = '';
     this.words = wordsFrom(picturesEn);
-    new ThemeController(this, () => this.#redraw());
   }
 
   override disconnectedCallback(): void {
@@ -145,7 +145,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
 
   /** The colours it is shown in, for exports. */
   get theme(): PictureTheme {
-    return readTheme(this);
+    return this.#surroundings.theme;
   }
 
   /** Moves the keyboard focus to a cell. */
@@ -228,10 +228,10 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
       ? words('rowValuesCaption', { max: formatTick(rowValues.max), unit: unitName(rowValues.unit, words) })
       : nothing;
     return html`<div class="foot">
-      <div class="zoom" hidden>
+      <div class="zoom">
         <button type="button" aria-label=${words('zoomOut')} title=${words('zoomOut')} @click=${() => this.#zoomStep(1 / ZOOM_STEP)}>−</button>
         <button type="button" aria-label=${words('zoomIn')} title=${words('zoomIn')} @click=${() => this.#zoomStep(ZOOM_STEP)}>+</button>
-        <button type="button" @click=${() => this.#zoomOut()}>${words('zoomFit')}</button>
+        <button type="button" @click=${() => this.#zoomFit()}>${words('zoomFit')}</button>
       </div>
       <div class="caption">${caption}</div>
     </div>`;
@@ -250,7 +250,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
     }
     // What only marks cells or names them leaves their picture as it is.
     const marks = ['cell', 'selectedQuery', 'label', 'tool'];
-    if (!this.#surface?.alive) this.#surface = new MapSurface(this.renderRoot, this);
+    if (!this.#surface?.alive) this.#surface = new MapSurface(this.renderRoot, this.#surroundings);
     else if ([...changed.keys()].every((name) => marks.includes(String(name)))) {
       this.#mark();
       this.#keepFocus();
@@ -262,7 +262,6 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
 
   #redraw(): void {
     this.#surface?.redraw(this.picture);
-    this.#showZoom();
     this.#mark();
   }
 
@@ -307,39 +306,28 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
   readonly #scrolled = (): void => {
     cancelAnimationFrame(this.#frameRequest);
     this.#frameRequest = requestAnimationFrame(() => {
-      this.#surface?.draw();
+      this.#surface?.scrolled();
       this.#mark();
     });
   };
 
   zoomBy(factor: number, clientX: number, clientY: number): void {
     this.#surface?.zoomBy(factor, { clientX, clientY });
-    this.#zoomed();
+    this.#mark();
   }
 
   #zoomStep(factor: number): void {
     this.#surface?.zoomBy(factor);
-    this.#zoomed();
+    this.#mark();
   }
 
-  #zoomOut(): void {
+  #zoomFit(): void {
     this.#surface?.zoomTo('fit');
-    this.#zoomed();
+    this.#mark();
   }
 
   panBy(x: number, y: number): void {
     this.#surface?.panBy(x, y);
-  }
-
-  #zoomed(): void {
-    this.#showZoom();
-    this.#mark();
-  }
-
-  /** The buttons appear where a map does not fit, or is zoomed. */
-  #showZoom(): void {
-    const zoom = this.renderRoot.querySelector<HTMLElement>('.zoom');
-    if (zoom) zoom.hidden = !this.#surface?.zoomable;
   }
 
   /* ---------------------------------------------------------------------------------------- Pointer intentions */

@@ -13,7 +13,7 @@ export const LABEL = {
   /** Least distance of two lines of text. */
   pitch: 12,
   /** Least distance of two columns whose labels are slanted: a line of text seen at 45°. */
-  slantPitch: 17,
+  slantPitch: 19,
   lineHeight: 13,
   minRowWidth: 44,
   maxRowWidth: 132,

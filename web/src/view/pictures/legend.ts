@@ -6,7 +6,7 @@ import { css, html, LitElement, nothing, type TemplateResult } from 'lit';
 import { type ColourScale, colourScale, LOG_DECADES, LUT_SIZE, pixelToCss, type ScaleKind } from './colour.js';
 import { formatTick } from './format.js';
 import { fillHatch } from './map-pixels.js';
-import { pictureStyles, readTheme, ThemeController } from './theme.js';
+import { type PictureTheme, pictureStyles, ThemeController } from './theme.js';
 import type { LegendProperties, Palette, ScaleType, Words } from './types.js';
 import { picturesEn, wordsFrom } from './words.js';
 
@@ -75,6 +75,8 @@ export class LegendElement extends LitElement implements LegendProperties {
   declare masked: boolean;
   declare words: Words;
 
+  readonly #surroundings = new ThemeController(this, () => this.requestUpdate());
+
   constructor() {
     super();
     this.kind = 'sequential';
@@ -83,7 +85,6 @@ export class LegendElement extends LitElement implements LegendProperties {
     this.scaleType = 'linear';
     this.masked = true;
     this.words = wordsFrom(picturesEn);
-    new ThemeController(this, () => this.requestUpdate());
   }
 
   get #isLog(): boolean {
@@ -112,7 +113,7 @@ export class LegendElement extends LitElement implements LegendProperties {
 
   protected override updated(): void {
     const { kind, max, palette, scaleType } = this;
-    const theme = readTheme(this);
+    const { theme } = this.#surroundings;
     const scale = colourScale({ kind, max, palette, type: scaleType, theme: theme.theme });
     const bar = this.renderRoot.querySelector<HTMLElement>('.bar');
     if (bar) bar.style.background = gradient(scale);
@@ -151,7 +152,7 @@ function gradient({ lut }: ColourScale): string {
   return `linear-gradient(to right, ${stops.join(', ')})`;
 }
 
-function drawSwatch(canvas: HTMLCanvasElement, theme: ReturnType<typeof readTheme>): void {
+function drawSwatch(canvas: HTMLCanvasElement, theme: PictureTheme): void {
   canvas.width = Math.round(SWATCH.width * devicePixelRatio);
   canvas.height = Math.round(SWATCH.height * devicePixelRatio);
   const context = canvas.getContext('2d');

@@ -55,7 +55,7 @@ export interface PictureTheme extends MapInk {
 }
 
 /** Reads the colours that style an element. */
-export function readTheme(element: HTMLElement): PictureTheme {
+function readTheme(element: HTMLElement): PictureTheme {
   const style = getComputedStyle(element);
   const paper = style.backgroundColor;
   const strong = matchMedia('(prefers-contrast: more)').matches || matchMedia('(forced-colors: active)').matches;
@@ -89,12 +89,16 @@ function resolveColour(colour: string): number {
   return pixel;
 }
 
-/** Tells its host to draw again when its width, the pixel ratio or the colours of the page change. */
+/**
+ * The surroundings of a picture: its width and colours, read once and kept until they change, since reading them in the
+ * middle of an update makes the browser lay out the page. Tells its host to draw again when they or the pixel ratio do.
+ */
 export class ThemeController implements ReactiveController {
   readonly #host: ReactiveControllerHost & HTMLElement;
   readonly #redraw: () => void;
   #observer: ResizeObserver | undefined;
   #width = 0;
+  #theme: PictureTheme | null = null;
 
   constructor(host: ReactiveControllerHost & HTMLElement, redraw: () => void) {
     this.#host = host;
@@ -102,30 +106,49 @@ export class ThemeController implements ReactiveController {
     host.addController(this);
   }
 
+  /** Inner width of the host; 0 while it is not displayed. */
+  get width(): number {
+    this.#width ||= this.#host.clientWidth;
+    return this.#width;
+  }
+
+  /** A new object whenever something about the surroundings may have changed. */
+  get theme(): PictureTheme {
+    this.#theme ??= readTheme(this.#host);
+    return this.#theme;
+  }
+
   hostConnected(): void {
     this.#observer = new ResizeObserver(this.#resized);
     this.#observer.observe(this.#host);
     this.#host.addEventListener('transitionend', this.#colourChanged);
     // A change of zoom or of the screen changes the pixel ratio, and is a resize of the window.
-    window.addEventListener('resize', this.#redraw);
+    window.addEventListener('resize', this.#changed);
   }
 
   hostDisconnected(): void {
     this.#observer?.disconnect();
     this.#host.removeEventListener('transitionend', this.#colourChanged);
-    window.removeEventListener('resize', this.#redraw);
+    window.removeEventListener('resize', this.#changed);
+    this.#width = 0;
+    this.#theme = null;
   }
 
   /** The height follows from what is drawn and must not ask for another drawing. */
   readonly #resized = (entries: ResizeObserverEntry[]): void => {
-    const width = entries.at(-1)?.contentRect.width ?? 0;
+    const width = Math.floor(entries.at(-1)?.contentRect.width ?? 0);
     if (width === this.#width) return;
     this.#width = width;
-    this.#redraw();
+    this.#changed();
   };
 
   readonly #colourChanged = (event: TransitionEvent): void => {
-    if (event.target === this.#host && event.propertyName === 'background-color') this.#redraw();
+    if (event.target === this.#host && event.propertyName === 'background-color') this.#changed();
+  };
+
+  readonly #changed = (): void => {
+    this.#theme = null;
+    this.#redraw();
   };
 }
 

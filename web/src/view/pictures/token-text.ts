@@ -20,9 +20,15 @@ export function tokenText(token: PictureToken | undefined): string {
 
 const segmenter = typeof Intl.Segmenter === 'function' ? new Intl.Segmenter(undefined) : undefined;
 
+/** Text in which every code unit is a character, and none stands upright; and the same of common Chinese. */
+const PLAIN = /^[ -~]*$/;
+const PLAIN_UPRIGHT = /^[\u3001-\u3029\u4e00-\u9fff\uff01-\uff5e]+$/;
+
 /** User-perceived characters: a combined emoji or an accented letter is one. */
 export function characters(text: string): string[] {
-  return segmenter ? Array.from(segmenter.segment(text), (part) => part.segment) : [...text];
+  // The segmenter is slow, and nearly every token is plain.
+  if (!segmenter || PLAIN.test(text) || PLAIN_UPRIGHT.test(text)) return [...text];
+  return Array.from(segmenter.segment(text), (part) => part.segment);
 }
 
 /** The longest beginning of a text that fits with an ellipsis, or the text itself where it fits. */
@@ -45,7 +51,8 @@ const EMOJI = /\p{Extended_Pictographic}|\p{Regional_Indicator}/u;
 
 /** True for text whose characters stay upright when a line is set vertically: Chinese, Japanese, Korean, emoji. */
 export function isUpright(text: string): boolean {
-  return characters(text).every((sign) => UPRIGHT_SCRIPTS.test(sign) || EMOJI.test(sign));
+  if (PLAIN.test(text)) return false;
+  return PLAIN_UPRIGHT.test(text) || characters(text).every((sign) => UPRIGHT_SCRIPTS.test(sign) || EMOJI.test(sign));
 }
 
 /**
