@@ -96,7 +96,7 @@ static enum mh_status read_i8(const struct mh_safetensors *safetensors,
                               const struct mh_safetensor *tensor, float *out,
                               struct mh_error *error)
 {
-    struct scales scales;
+    struct scales scales = {0};
     enum mh_status status = find_scales(safetensors, tensor, &scales, error);
     if (status != MH_OK)
         return status;
