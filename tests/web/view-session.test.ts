@@ -149,10 +149,28 @@ describe('a session', () => {
     await owner.settled();
     expect(owner.session.status).toEqual({ kind: 'failed', error: owner.failing });
     owner.failing = null;
+    owner.set({ text: 'typed meanwhile' });
+    await owner.settled();
+    expect(owner.acquired).toBe(1);
     owner.session.retry();
     await owner.settled();
     expect(owner.session.status.kind).toBe('ready');
-    expect(owner.session.answer).not.toBeNull();
+    expect(owner.session.answer?.state.text).toBe('typed meanwhile');
+  });
+
+  it('tries again by itself after a run that failed', async () => {
+    const model = mockModel();
+    const { run } = model;
+    let broken = true;
+    const owner = await started({
+      ...model,
+      run: (...input) => (broken ? Promise.reject(new Error('inf')) : run(...input)),
+    });
+    expect(owner.session.status.kind).toBe('failed');
+    broken = false;
+    owner.set({ scale: 'none' });
+    await owner.settled();
+    expect(owner.session.status.kind).toBe('ready');
   });
 
   it('is silent when closed, and goes on when opened again', async () => {

@@ -19,7 +19,7 @@ async function sourceOf(address: string): Promise<ModelSource> {
   return bilingual;
 }
 
-/** Adds up what is known of all files. */
+/** Adds up all files. The total is told once that of the weights is known: the other files hardly count. */
 function tally(listeners: Set<Listener>): (progress: Progress) => void {
   const files = new Map<string, Progress>();
   return (progress) => {
@@ -28,10 +28,10 @@ function tally(listeners: Set<Listener>): (progress: Progress) => void {
     let total = 0;
     for (const file of files.values()) {
       loaded += file.loaded;
-      // While one size is unknown, so is the sum.
-      total = file.total === 0 ? Number.NaN : total + file.total;
+      total += file.total;
     }
-    for (const listener of listeners) listener({ loaded, total: total || 0 });
+    const known = (files.get('weights')?.total ?? 0) > 0;
+    for (const listener of listeners) listener({ loaded, total: known ? Math.max(total, loaded) : 0 });
   };
 }
 

@@ -1,7 +1,9 @@
 /** `<multihead-lens>`: a sentence, the attention of a real model over it, and everything that can be changed about it. */
 
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
-import type { ModelInfo } from '../core/types.js';
+import type { Model, ModelInfo } from '../core/types.js';
+import { afterPaint } from './after-paint.js';
+import { drawer, type Pointer, pointedCell, shownRow } from './drawing.js';
 import { firstExample, withExample } from './examples.js';
 import {
   type Language,
@@ -11,14 +13,12 @@ import {
   type Translate,
   translator,
 } from './i18n/index.js';
-import { headEntropies, mapRow, rowSumDeviation, type ShownMap, shownMaps, strongestKey } from './maps.js';
 import { type Preset, presets, type Remap } from './mask.js';
 import { sharedModels } from './models.js';
-import { roundMax, weightMax } from './pictures/colour.js';
 import type { HeatmapElement } from './pictures/heatmap.js';
-import type { CellRef, EntropyValues, Words } from './pictures/types.js';
+import type { Words } from './pictures/types.js';
 import { arithmetic } from './sections/arithmetic.js';
-import type { LensContext, PointedCell, ShownRow } from './sections/context.js';
+import type { LensContext } from './sections/context.js';
 import { entropy } from './sections/entropy.js';
 import { loadingText, problemOf } from './sections/failure.js';
 import { heads } from './sections/heads.js';
@@ -40,7 +40,7 @@ import {
   type View,
   views,
 } from './state.js';
-import { lensStyles } from './styles.js';
+import { lensStyles } from './styles/index.js';
 
 export const lensControls = [
   'sentence',
@@ -54,11 +54,14 @@ export const lensControls = [
 ] as const;
 export type LensControl = (typeof lensControls)[number];
 
-/** Below this width heads are a strip; the same as the widest layout's in styles.ts. */
-const threeColumns = 1100;
+/** Below this width heads are a strip; the same as in styles/layout.ts. */
+const threeColumns = 1320;
 
 /** Milliseconds after which a change is drawn without waiting for its answer. */
 const patience = 60;
+
+/** Milliseconds that a notice stays. */
+const messageTime = 10_000;
 
 export interface LensEvents {
   /** The state changed, by the user or by the page. */
@@ -74,18 +77,6 @@ declare global {
     'multihead-answer': CustomEvent<LensEvents['multihead-answer']>;
     'multihead-error': CustomEvent<LensEvents['multihead-error']>;
   }
-}
-
-/** A cell of the map with this number among those shown. */
-interface Pointer extends CellRef {
-  readonly index: number;
-}
-
-/** What is drawn, worked out once an answer, selection or unit. */
-interface Drawn {
-  readonly key: readonly unknown[];
-  readonly maps: readonly ShownMap[];
-  readonly entropies: EntropyValues | null;
 }
 
 type Tab = 'mask' | 'arithmetic' | 'reading' | 'output' | 'entropy';
@@ -137,9 +128,11 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   #tab: Tab = 'mask';
   #narrow = true;
   #message = '';
+  #silence: ReturnType<typeof setTimeout> | undefined;
   #strokes = 0;
-  #drawn: Drawn = { key: [], maps: [], entropies: null };
-  #deviation: { answer: Answer; value: number } | null = null;
+  readonly #draw = drawer();
+  /** The model that the state was made to fit. */
+  #fitted: Model | null = null;
   #told: Answer | null = null;
   /** When the oldest change that is not on screen yet was made. */
   #changedAt: number | null = null;
@@ -230,7 +223,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   /** Changes the state by a pure function; the picture follows. */
   change(change: (state: LensState) => LensState): void {
     const before = this.#state;
-    this.#state = change(before);
+    this.#state = this.#fit(change(before));
     if (this.#state === before) return;
     this.#changedAt ??= performance.now();
     if (asksAnew(before, this.#state)) {
@@ -240,6 +233,15 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     } else this.requestUpdate();
     this.#dispatch('multihead-change', { state: this.#state });
   }
+
+  /** Takes out heads that the model does not have, and says so. */
+  readonly #fit = (wanted: LensState): LensState => {
+    const { model } = this.#session;
+    if (!model) return wanted;
+    const { state, changed } = fitToModel(wanted, model.info);
+    if (changed) this.say(translator(this.language)('status.heads'));
+    return state;
+  };
 
   #renderIn(milliseconds: number): void {
     clearTimeout(this.#rendering);
@@ -281,10 +283,10 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   /** For the session: there is a new status or answer. */
   changed(): void {
     const { status, model } = this.#session;
-    if (model) {
-      const { state, changed } = fitToModel(this.#state, model.info);
-      this.#state = state;
-      if (changed) this.say(translator(this.language)('status.heads'));
+    if (model && model !== this.#fitted) {
+      this.#fitted = model;
+      if (model.thread === 'here') this.say(translator(this.language)('status.hereInPage'));
+      this.change(this.#fit);
     }
     if (status.kind === 'failed') this.#dispatch('multihead-error', { error: status.error });
     this.requestUpdate();
@@ -294,9 +296,14 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
   }
 
-  /** Says something in the status line. */
+  /** Says something in the status line, for a while. */
   say(message: string): void {
     this.#message = message;
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => {
+      this.#message = '';
+      this.requestUpdate();
+    }, messageTime);
     this.requestUpdate();
   }
 
@@ -354,6 +361,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     this.#resizes?.disconnect();
     this.#visibility?.disconnect();
     clearTimeout(this.#rendering);
+    clearTimeout(this.#silence);
     this.#session.close();
   }
 
@@ -391,82 +399,28 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     const since = this.#changedAt;
     this.#changedAt = null;
     if (since === null) return;
-    requestAnimationFrame(() => {
-      // A message from within a frame's callback arrives once that frame is painted.
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => {
-        port1.close();
-        this.#latency = performance.now() - since;
-        this.#renderIn(patience);
-      };
-      port2.postMessage(null);
+    afterPaint(() => {
+      this.#latency = performance.now() - since;
+      this.#renderIn(patience);
     });
   }
 
   /* -------------------------------------------------------------------------------------------------- Render */
 
-  #draw(): Drawn {
-    const { answer } = this.#session;
-    const { heads: selected, combine, unit } = this.#state;
-    const key = [answer, selected, combine, unit];
-    if (key.some((part, index) => part !== this.#drawn.key[index]))
-      this.#drawn = {
-        key,
-        maps: answer ? shownMaps(answer, this.#state) : [],
-        entropies: answer && headEntropies(answer.result, unit),
-      };
-    return this.#drawn;
-  }
-
-  /** The cell under the pointer; else the strongest of the pinned row, so that there is always something to read. */
-  #pointed(maps: readonly ShownMap[], size: number): PointedCell | null {
-    const pointer = this.#pointer;
-    const map = maps[pointer?.index ?? 0];
-    if (!map) return null;
-    if (pointer && pointer.query < size && pointer.key < size) return { ...pointer, map };
-    const { query } = this.#state;
-    if (query === null || query >= size) return null;
-    const key = strongestKey(map, query, size);
-    return key === null ? null : { query, key, map };
-  }
-
-  #row(pointed: PointedCell | null, maps: readonly ShownMap[], size: number): ShownRow | null {
-    const map = pointed?.map ?? maps[0];
-    const query = pointed?.query ?? this.#state.query;
-    if (!map || query === null || query >= size) return null;
-    const weights = mapRow(map.weights, query, size);
-    const baseline = map.baseline && mapRow(map.baseline, query, size);
-    return {
-      query,
-      weights,
-      baseline,
-      max: roundMax(Math.max(weightMax(weights), baseline ? weightMax(baseline) : 0)),
-    };
-  }
-
-  #rowDeviation(answer: Answer | null): number | null {
-    if (!answer) return null;
-    if (this.#deviation?.answer !== answer) this.#deviation = { answer, value: rowSumDeviation(answer.result) };
-    return this.#deviation.value;
-  }
-
   #context(): LensContext {
     const { answer, model, status } = this.#session;
-    const { maps, entropies } = this.#draw();
-    const size = answer?.result.tokens.length ?? 0;
-    const pointed = this.#pointed(maps, size);
+    const drawing = this.#draw(answer, this.#state);
+    const pointed = pointedCell(drawing, this.#pointer, this.#state.query);
     const t = translator(this.language);
     return {
+      ...drawing,
       state: this.#state,
       model,
       answer,
       status,
-      maps,
-      entropies,
       pointed,
-      row: this.#row(pointed, maps, size),
+      row: shownRow(drawing, pointed, this.#state.query),
       message: this.#status(t),
-      deviation: this.#rowDeviation(answer),
       latency: this.#latency,
       narrow: this.#narrow,
       explored: this.#explored,
@@ -495,7 +449,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
         return name;
       },
       point: (cell) => {
-        this.#pointer = cell && { query: cell.query, key: cell.key, index: maps.indexOf(cell.map) };
+        this.#pointer = cell && { query: cell.query, key: cell.key, index: drawing.maps.indexOf(cell.map) };
         this.#explored = true;
         this.requestUpdate();
       },

@@ -77,10 +77,11 @@ export class Session {
     this.#supply = supply;
   }
 
-  /** The owner's state has changed. */
+  /** The owner's state has changed. A model that could not be loaded waits for `retry`, or for another model. */
   refresh(): void {
     this.#stale = true;
-    if (!this.#busy && !this.#closed) void this.#work();
+    const failed = this.status.kind === 'failed' && this.model === null && this.#address === this.#owner.state.model;
+    if (!failed && !this.#busy && !this.#closed) void this.#work();
   }
 
   /** The next text is not a change of the old one: positions in the state are meant for it as they stand. */

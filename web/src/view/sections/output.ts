@@ -39,7 +39,7 @@ function body(lens: LensContext): TemplateResult {
     <table class="predictions">
       <thead class=${baseline ? '' : 'unseen'}>
         <tr>
-          <th></th>
+          <td></td>
           ${baseline ? html`<th scope="col">${t('output.before')}</th>` : nothing}
           <th scope="col">${t('output.after')}</th>
         </tr>

@@ -1,11 +1,12 @@
 /** One cell in numbers: query, key, weight and the scores it comes from. */
 import { html, nothing, type TemplateResult } from 'lit';
 import { copyText } from '../clipboard.js';
+import type { PointedCell } from '../drawing.js';
 import { formatChange, formatNumber, formatWeight } from '../pictures/format.js';
 import { tokenText } from '../pictures/token-text.js';
 import { unitName } from '../pictures/words.js';
 import { ablationOf } from '../state.js';
-import type { LensContext, PointedCell } from './context.js';
+import type { LensContext } from './context.js';
 import { scaleFactor } from './steps.js';
 
 export function reading(lens: LensContext): TemplateResult {

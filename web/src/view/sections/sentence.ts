@@ -16,7 +16,7 @@ export function sentence(lens: LensContext): TemplateResult {
   return html`
     <section class="sentence" part="sentence" aria-label=${t('sentence')}>
       <div class="write">${field(lens)} ${exampleList(lens)} ${tokenTool(lens)} ${count(lens)}</div>
-      <div class="chips" role="group" aria-label=${t('sentence.tokens')}>${chips(lens)}</div>
+      <div class="chips" role="group" aria-label=${t('sentence.tokens')} @keydown=${walk}>${chips(lens)}</div>
     </section>
   `;
 }
@@ -131,6 +131,17 @@ function placeholders(text: string): readonly TemplateResult[] {
   );
 }
 
+/** Arrow keys go from token to token; Tab leaves them, however many there are. */
+function walk(event: KeyboardEvent): void {
+  const tokens = [...(event.currentTarget as HTMLElement).querySelectorAll('button')];
+  const at = tokens.indexOf(event.target as HTMLButtonElement);
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: tokens.length - 1 }[event.key];
+  const next = to === undefined ? undefined : tokens[to];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}
+
 /** The state after clicking a token. */
 function useToken(state: LensState, position: number): LensState {
   if (state.tokenTool === 'pad') return setMask(state, togglePadding(state.mask, position));
@@ -167,6 +178,7 @@ function chip(lens: LensContext, token: Token, position: number): TemplateResult
     <button
       class=${classes}
       aria-pressed=${state.query === position}
+      tabindex=${position === (state.query ?? 0) ? 0 : -1}
       title=${facts.join(', ') || nothing}
       style="--share: ${(weight ?? 0) / max}; --before: ${changed ? before / max : 0}"
       @click=${() => lens.set((now) => useToken(now, position))}

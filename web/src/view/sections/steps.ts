@@ -67,7 +67,7 @@ export function steps(lens: LensContext): TemplateResult {
       <table class="steps">
         <thead>
           <tr>
-            <th></th>
+            <td></td>
             ${tokens.map((token) => html`<th scope="col">${tokenText(token)}</th>`)}
           </tr>
         </thead>

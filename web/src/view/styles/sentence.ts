@@ -1,0 +1,149 @@
+/** The text field and the tokens. */
+import { css } from 'lit';
+
+export const sentence = css`
+  .write {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: 8px 12px;
+    margin-block-end: 6px;
+  }
+  textarea {
+    flex: 1 1 100%;
+    min-inline-size: 0;
+    min-block-size: 42px;
+    padding: 8px 12px;
+    border: 1px solid var(--mh-muted);
+    border-radius: 6px;
+    background: var(--mh-paper);
+    font-size: 18px;
+    line-height: 24px;
+    resize: none;
+    field-sizing: content;
+  }
+  .examples {
+    max-inline-size: 8.5rem;
+  }
+  .count {
+    min-inline-size: 7rem;
+    margin-inline-start: auto;
+    text-align: end;
+  }
+  .write .segments {
+    order: 1;
+  }
+  .chips {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: end;
+    gap: 2px 4px;
+    min-block-size: 122px;
+    align-content: start;
+  }
+  .chip {
+    display: flex;
+    flex-direction: column;
+    align-items: stretch;
+    min-inline-size: 30px;
+    min-block-size: 60px;
+    padding: 0;
+    border: 0;
+    border-radius: 4px;
+    background: none;
+    font-size: 14px;
+  }
+  .chip .bar {
+    position: relative;
+    block-size: 36px;
+    margin-inline: 3px;
+    border-block-end: 1px solid var(--mh-line);
+  }
+  .chip .bar i {
+    position: absolute;
+    inset-inline: 0;
+    inset-block-end: 0;
+    block-size: calc(var(--share) * 24px);
+    background: var(--mh-data);
+  }
+  .chip .bar i.before {
+    inset-inline: -3px;
+    block-size: calc(var(--before) * 24px);
+    border-block-start: 2px solid var(--mh-accent);
+    background: none;
+  }
+  .chip .bar b {
+    position: absolute;
+    inset-inline: -6px;
+    inset-block-end: calc(max(var(--share), var(--before)) * 24px);
+    font-size: 11px;
+    font-weight: 600;
+    line-height: 14px;
+    text-align: center;
+  }
+  .chip .word {
+    padding: 2px 6px;
+    border-radius: 4px;
+    background: color-mix(in srgb, var(--mh-data) calc(var(--share, 0) * 40%), var(--mh-soft));
+    text-align: center;
+    white-space: pre;
+  }
+  .chip.special .word {
+    color: var(--mh-muted);
+  }
+  .chip.joined {
+    margin-inline-start: -3px;
+  }
+  .chip.joined .word {
+    border-start-start-radius: 0;
+    border-end-start-radius: 0;
+  }
+  .chip.query .word {
+    background: var(--mh-accent);
+    color: var(--mh-on-accent);
+  }
+  .chip.key .word {
+    outline: 2px solid var(--mh-accent);
+    outline-offset: -2px;
+  }
+  .chip.off .word {
+    text-decoration: line-through;
+    background: repeating-linear-gradient(135deg, var(--mh-line) 0 1px, transparent 1px 5px);
+  }
+  .chip.over {
+    justify-content: end;
+  }
+  .chip.over .word {
+    border: 1px dashed var(--mh-accent);
+    background: none;
+    color: var(--mh-muted);
+    text-decoration: line-through;
+  }
+  .chip:hover .word {
+    box-shadow: 0 0 0 1px var(--mh-muted);
+  }
+  @container (min-width: 620px) {
+    textarea {
+      flex: 1 1 calc(100% - 10rem);
+    }
+    .examples {
+      min-block-size: 42px;
+    }
+    .count {
+      order: 2;
+    }
+    .chips {
+      min-block-size: 60px;
+    }
+  }
+  @container (min-width: 1320px) {
+    textarea {
+      flex: 1 1 20rem;
+    }
+    .chips {
+      max-block-size: 124px;
+      overflow: auto;
+      scrollbar-width: thin;
+    }
+  }
+`;
