@@ -124,13 +124,12 @@ export const layout = css`
       grid-template:
         "sentence sentence sentence" auto
         "heads stage panels" auto
-        "entropy stage panels" minmax(280px, 1fr)
+        "entropy stage panels" minmax(0, 1fr)
         "proof proof proof" auto / 420px minmax(0, 1fr) 336px;
       gap: 8px 24px;
       block-size: 100%;
       padding: 12px 20px 8px;
     }
-    .heads,
     .stage,
     .panels,
     .lens .entropy {
