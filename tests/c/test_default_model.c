@@ -1,0 +1,248 @@
+/* The default model against what PyTorch recorded of it (tests/golden/model-v0): eight texts under
+ * three masks, with the F32 weights to 1e-4; and the shipped int8 weights against the same. */
+#include "multihead.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/compare.h"
+#include "support/golden.h"
+
+#define F32_FILE "tests/golden/model-v0/model.safetensors"
+#define SHIPPED_FILE "web/models/bilingual/model.safetensors"
+#define REFERENCE "tests/golden/model-v0/reference/"
+
+enum { L = 4, H = 8, E = 128, V = 8016, P = 64, TEXTS = 8, MASKS = 3 };
+
+static const struct mh_model_config CONFIG = {
+    .layers = L,
+    .heads = H,
+    .kv_heads = H,
+    .embed_dim = E,
+    .ffn_dim = 512,
+    .vocabulary = V,
+    .positions = P,
+    .activation = MH_ACTIVATION_GELU,
+    .norm_position = MH_NORM_PRE,
+    .norm_epsilon = 1e-5F,
+};
+
+static const struct {
+    const char *name;
+    struct mh_mask mask;
+} masks[MASKS] = {
+    {"causal", {.causal = 1}},
+    {"bidirectional", {0}},
+    {"window", {.windowed = 1, .window_left = 8, .window_right = 8}},
+};
+
+/* ===== Recordings =========================================================================== */
+
+struct recording {
+    char *file;
+    struct mh_safetensors tensors;
+};
+
+static void open_recording(struct recording *recording, const char *path)
+{
+    size_t bytes;
+    struct mh_error error;
+    recording->file = golden_read_file(path, &bytes);
+    assert_non_null(recording->file);
+    if (mh_safetensors_open(&recording->tensors, recording->file, bytes, &error) != MH_OK)
+        fail_msg("%s: %s", path, error.message);
+}
+
+static void close_recording(struct recording *recording)
+{
+    mh_safetensors_close(&recording->tensors);
+    free(recording->file);
+}
+
+static const struct mh_safetensor *find(const struct recording *recording, const char *name)
+{
+    const struct mh_safetensor *tensor = mh_safetensors_find(&recording->tensors, name);
+    assert_non_null(tensor);
+    return tensor;
+}
+
+/* At most `most` floats; how many there are. */
+static size_t read_floats(const struct recording *recording, const char *name, float *out,
+                          size_t most)
+{
+    struct mh_error error;
+    const struct mh_safetensor *tensor = find(recording, name);
+    size_t count = mh_safetensor_elements(tensor);
+    assert_in_range(count, 1, most);
+    if (mh_safetensors_read(&recording->tensors, tensor, out, &error) != MH_OK)
+        fail_msg("%s", error.message);
+    return count;
+}
+
+static size_t read_tokens(const struct recording *recording, int32_t tokens[P])
+{
+    const struct mh_safetensor *tensor = find(recording, "input_ids");
+    assert_int_equal(tensor->dtype, MH_DTYPE_I32);
+    size_t length = mh_safetensor_elements(tensor);
+    assert_in_range(length, 1, P);
+    memcpy(tokens, recording->tensors.data + tensor->begin, length * sizeof *tokens);
+    return length;
+}
+
+/* ===== Passes =============================================================================== */
+
+struct result {
+    size_t length;
+    float attention[L * H * P * P], hidden[(L + 1) * P * E], logits[V];
+};
+
+static mh_model *load(const char *path, size_t *bytes)
+{
+    struct mh_error error;
+    mh_model *model;
+    char *file = golden_read_file(path, bytes);
+    assert_non_null(file);
+    if (mh_model_load(&model, &CONFIG, file, *bytes, &error) != MH_OK)
+        fail_msg("%s: %s", path, error.message);
+    free(file);
+    return model;
+}
+
+static void run(const mh_model *model, const struct recording *recording,
+                const struct mh_mask *mask, struct result *result)
+{
+    int32_t tokens[P];
+    size_t bytes;
+    result->length = read_tokens(recording, tokens);
+    int32_t last = (int32_t)result->length - 1;
+    struct mh_model_pass pass = {
+        .tokens = tokens,
+        .length = result->length,
+        .mask = *mask,
+        .attention = result->attention,
+        .hidden = result->hidden,
+        .logits = result->logits,
+        .logit_rows = &last,
+        .logit_count = 1,
+        .check_finite = 1,
+    };
+    struct mh_error error;
+    struct mh_report report;
+    enum mh_status status = mh_model_workspace(model, &pass, &bytes, &error);
+    void *workspace = malloc(bytes);
+    if (status == MH_OK)
+        status = mh_model_forward(model, &pass, workspace, bytes, &report, &error);
+    free(workspace);
+    if (status != MH_OK)
+        fail_msg("%s: %s", mh_status_name((int32_t)status), error.message);
+}
+
+/* The recording has the last hidden state before the final norm; we give it out after it. */
+static void final_norm(const struct recording *weights, float *x, size_t rows)
+{
+    float weight[E], bias[E];
+    read_floats(weights, "ln_f.weight", weight, E);
+    read_floats(weights, "ln_f.bias", bias, E);
+    for (size_t r = 0; r < rows; r++, x += E) {
+        double mean = 0, variance = 0;
+        for (size_t e = 0; e < E; e++)
+            mean += (double)x[e] / E;
+        for (size_t e = 0; e < E; e++)
+            variance += ((double)x[e] - mean) * ((double)x[e] - mean) / E;
+        for (size_t e = 0; e < E; e++)
+            x[e] = (float)(((double)x[e] - mean) / sqrt(variance + 1e-5) * (double)weight[e] +
+                           (double)bias[e]);
+    }
+}
+
+static double largest_difference(const float *a, const float *b, size_t n)
+{
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        double difference = fabs((double)a[i] - (double)b[i]);
+        largest = difference > largest || isnan(difference) ? difference : largest;
+    }
+    return largest;
+}
+
+/* ===== Tests ================================================================================ */
+
+static struct result result, expected;
+
+/* Runs all texts under all masks; the largest differences of attention, hidden states, logits. */
+static void compare_all(const mh_model *model, double worst[3])
+{
+    struct recording weights;
+    open_recording(&weights, F32_FILE);
+    worst[0] = worst[1] = worst[2] = 0;
+    for (size_t i = 0; i < TEXTS * MASKS; i++) {
+        char path[96];
+        struct recording recording;
+        snprintf(path, sizeof path, REFERENCE "%zu-%s.safetensors", i / MASKS,
+                 masks[i % MASKS].name);
+        open_recording(&recording, path);
+        run(model, &recording, &masks[i % MASKS].mask, &result);
+        size_t t = result.length;
+        assert_int_equal(read_floats(&recording, "attention", expected.attention, L * H * P * P),
+                         L * H * t * t);
+        assert_int_equal(read_floats(&recording, "hidden", expected.hidden, (L + 1) * P * E),
+                         (L + 1) * t * E);
+        assert_int_equal(read_floats(&recording, "logits_last", expected.logits, V), V);
+        final_norm(&weights, expected.hidden + L * t * E, t);
+        double differences[3] = {
+            largest_difference(result.attention, expected.attention, L * H * t * t),
+            largest_difference(result.hidden, expected.hidden, (L + 1) * t * E),
+            largest_difference(result.logits, expected.logits, V),
+        };
+        for (size_t d = 0; d < 3; d++)
+            worst[d] = fmax(worst[d], isnan(differences[d]) ? INFINITY : differences[d]);
+        close_recording(&recording);
+    }
+    close_recording(&weights);
+}
+
+static void test_f32_weights(void **state)
+{
+    (void)state;
+    size_t bytes;
+    double worst[3];
+    mh_model *model = load(F32_FILE, &bytes);
+    compare_all(model, worst);
+    mh_model_free(model);
+    print_message("             largest errors: attention %.2g, hidden %.2g, logits %.2g\n",
+                  worst[0], worst[1], worst[2]);
+    for (size_t d = 0; d < 3; d++)
+        assert_true(worst[d] <= 1e-4);
+}
+
+/* Attention weights may move by less than 0.01. */
+static void test_shipped_weights(void **state)
+{
+    (void)state;
+    size_t bytes;
+    double worst[3];
+    mh_model *model = load(SHIPPED_FILE, &bytes);
+    compare_all(model, worst);
+    mh_model_free(model);
+    print_message("             %zu bytes; attention moves by at most %.4f, logits by %.3f\n",
+                  bytes, worst[0], worst[2]);
+    assert_true(worst[0] < 0.01);
+    assert_true(worst[0] > 0); /* it is not the F32 file */
+    assert_true(bytes < 3000000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_f32_weights),
+        cmocka_unit_test(test_shipped_weights),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
