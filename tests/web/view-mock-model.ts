@@ -44,6 +44,7 @@ export const mockInfo: ModelInfo = {
   trainedMasks: ['causal', 'bidirectional', 'window'],
   trainedWindow: 8,
   hasMaskToken: true,
+  attentionError: 0.0073,
   parameters: 1_800_000,
   bytes: 2_100_000,
 };

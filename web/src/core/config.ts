@@ -15,6 +15,7 @@ export interface ModelConfig {
   readonly normEpsilon: number;
   readonly trainedMasks: readonly string[];
   readonly trainedWindow: number;
+  readonly attentionError: number;
   readonly maskToken: number | undefined;
 }
 
@@ -59,6 +60,7 @@ export function readConfig(json: object, origin: string): ModelConfig {
     normEpsilon: config.numberOr('layer_norm_epsilon', 1e-5),
     trainedMasks: config.wordsOr('attention_masks', ['causal']),
     trainedWindow: config.numberOr('attention_window', 0),
+    attentionError: config.numberOr('attention_error', 0),
     maskToken: config.optionalId('mask_token_id'),
   };
 }
@@ -82,6 +84,7 @@ export function describeModel(
     positions: config.positions,
     trainedMasks: config.trainedMasks,
     trainedWindow: config.trainedWindow,
+    attentionError: config.attentionError,
     hasMaskToken: maskToken !== undefined,
     parameters: countParameters(config),
     bytes,

@@ -194,6 +194,8 @@ export interface ModelInfo {
   /** Half-width of the trained window, or 0. */
   readonly trainedWindow: number;
   readonly hasMaskToken: boolean;
+  /** Largest change of an attention weight by compressed weights, as measured by who made the file; 0 if not said. */
+  readonly attentionError: number;
   readonly parameters: number;
   readonly bytes: number;
 }

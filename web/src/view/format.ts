@@ -3,6 +3,9 @@
 /** A tiny deviation in one digit: `2e-7`, `0`. */
 export const formatTiny = (value: number): string => (value === 0 ? '0' : value.toExponential(0));
 
+/** A bound of an error, two digits: `.0073`. */
+export const formatError = (value: number): string => value.toPrecision(2).replace(/^0\./, '.');
+
 /** Milliseconds: `0.42`, `3.1`, `48`. */
 export const formatMilliseconds = (value: number): string =>
   value < 1 ? value.toFixed(2) : value < 10 ? value.toFixed(1) : value.toFixed(0);

@@ -171,7 +171,7 @@ export const en = {
   'proof.finite': 'numbers',
   'proof.allFinite': 'all finite',
   'proof.masked': 'rows without a key',
-  'proof.weights': 'weights',
+  'proof.compressed': 'model compressed, weights within',
   'proof.ms': '{{value}} ms',
 
   // Status

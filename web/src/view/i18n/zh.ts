@@ -167,7 +167,7 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'proof.finite': '数值',
   'proof.allFinite': '全部有限',
   'proof.masked': '看不到任何键的行',
-  'proof.weights': '权重',
+  'proof.compressed': '模型经压缩，权重误差不超过',
   'proof.ms': '{{value}} 毫秒',
 
   // Status

@@ -1,6 +1,6 @@
 /** What shows that the numbers are real: sums, times, the engine that made them. */
 import { html, nothing, type TemplateResult } from 'lit';
-import { formatMilliseconds, formatTiny } from '../format.js';
+import { formatError, formatMilliseconds, formatTiny } from '../format.js';
 import type { LensContext } from './context.js';
 
 export function proof(lens: LensContext): TemplateResult {
@@ -27,5 +27,8 @@ function facts({ answer, model, deviation, latency, t }: LensContext): readonly 
     // The engine looks at every number of a run, and fails the run if one is not finite.
     [t('proof.finite'), t('proof.allFinite')],
     [t('proof.masked'), String(result.maskedRows)],
+    ...(model.info.attentionError > 0
+      ? [[t('proof.compressed'), `± ${formatError(model.info.attentionError)}`] as const]
+      : []),
   ];
 }
