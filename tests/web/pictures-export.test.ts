@@ -199,6 +199,19 @@ describe('SVG', () => {
     expect(checkXml(mapSvg(wide, options)).get('rect')).toBe(10 + 4);
   });
 
+  it('breaks a long caption into lines and loses nothing of it', () => {
+    const english = 'The cat did not cross the street because it was too tired. '.repeat(4).trim();
+    const chinese = '苹果在桌子上，香蕉在椅子上，橘子在沙发上。'.repeat(4);
+    const svg = mapSvg(picture(), { ...options, caption: [english, chinese] });
+    const width = Number(/width="(\d+)"/.exec(svg)?.[1]);
+    const lines = [...svg.matchAll(/opacity="0.75">([^<]*)</g)].map((match) => match[1] ?? '');
+    expect(lines.join(' ')).toContain(english);
+    expect(lines.join('')).toContain(chinese);
+    expect(lines.filter((line) => /cat|street|tired/.test(line)).length).toBeGreaterThan(2);
+    for (const line of lines.filter((text) => /[\u4e00-\u9fff]/.test(text)))
+      expect(line.length * 12).toBeLessThan(width);
+  });
+
   it('survives any text', () => {
     expect(escapeXml('a\u0000b\ud800c\n<"&>')).toBe('a\ufffdb\ufffdc &lt;&quot;&amp;&gt;');
     fc.assert(

@@ -42,6 +42,8 @@ export interface SvgOptions {
 export const MOST_RECTANGLES = 16384;
 
 const WIDTH = 900;
+/** A small map must leave room for its legend, title and caption. */
+const LEAST_WIDTH = 480;
 /** No side of the map becomes longer. */
 const LONGEST = 8000;
 const PADDING = 20;
@@ -71,8 +73,9 @@ export function mapSvg(picture: MapPicture, options: SvgOptions): string {
   const mapTop = PADDING + LINE * 1.5 + columnLabelHeight;
   const legendTop = mapTop + mapHeight + LINE * (picture.rowValues ? 2 : 1);
   const captionTop = legendTop + LEGEND.height + LINE;
-  const width = Math.ceil(Math.max(mapLeft + mapWidth + rightWidth, mapLeft + LEGEND.width * 1.8) + PADDING);
-  const height = Math.ceil(captionTop + options.caption.length * LINE + PADDING / 2);
+  const width = Math.ceil(Math.max(mapLeft + mapWidth + rightWidth + PADDING, LEAST_WIDTH));
+  const caption = options.caption.flatMap((line) => wrap(line, width - PADDING * 2, measure));
+  const height = Math.ceil(captionTop + caption.length * LINE + PADDING / 2);
 
   const parts = [
     `<rect width="100%" height="100%" fill="${escapeXml(options.paper)}"/>`,
@@ -95,7 +98,7 @@ export function mapSvg(picture: MapPicture, options: SvgOptions): string {
     group(mapLeft, mapTop, [...cells(picture, layout, scale, options), ...chosenRow(picture, layout, options)]),
     ...(picture.rowValues ? [group(mapLeft + mapWidth, mapTop, rowBars(picture, layout, options))] : []),
     group(mapLeft, legendTop, legend(picture, scale, options)),
-    ...options.caption.map((line, i) => textAt(PADDING, captionTop + i * LINE, line, 'opacity="0.75"')),
+    ...caption.map((line, i) => textAt(PADDING, captionTop + i * LINE, line, 'opacity="0.75"')),
   ];
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" font-family="${escapeXml(options.font)}" font-size="${LABEL.fontSize}" fill="${escapeXml(options.ink)}">
 <title>${escapeXml(options.title)}</title>
@@ -226,6 +229,21 @@ function gradient({ lut }: ColourScale): string {
 }
 
 /* -------------------------------------------------------------------------------------------------- Writing */
+
+/** Breaks a line of text at spaces, or anywhere between the characters of scripts without them. */
+function wrap(text: string, width: number, measure: Measure): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.match(/\s*(?:[^\s\u3000-\u9fff\uff00-\uffef]+|[^\s])/gu) ?? []) {
+    if (line !== '' && measure(line + word) > width) {
+      lines.push(line);
+      line = word.trimStart();
+    } else {
+      line += word;
+    }
+  }
+  return line === '' ? lines : [...lines, line];
+}
 
 const group = (x: number, y: number, parts: readonly string[]) =>
   `<g transform="translate(${number(x)} ${number(y)})">\n${parts.join('\n')}\n</g>`;

@@ -36,7 +36,7 @@ export interface PlacedLabel {
 }
 
 /** Every how many cells a label stands. */
-export const labelStep = (cell: number) => Math.max(1, Math.ceil(LABEL.pitch / cell));
+const labelStep = (cell: number) => Math.max(1, Math.ceil(LABEL.pitch / cell));
 
 export function columnMode(texts: readonly string[], cell: number, measure: Measure): ColumnMode {
   if (texts.every((text) => fitsAcross(text, cell, measure))) return 'horizontal';

@@ -18,7 +18,7 @@ export const MAX_ZOOM = 72;
 /** `auto`: fit, but never below MIN_CELL. `fit`: all of it. A number: the side of a cell. */
 export type Zoom = 'auto' | 'fit' | number;
 
-export interface MapSpace {
+interface MapSpace {
   readonly width: number;
   /** Infinity where nothing limits it. */
   readonly height: number;
