@@ -147,15 +147,16 @@ static void run(const mh_model *model, const struct recording *recording,
 /* The recording has the last hidden state before the final norm; we give it out after it. */
 static void final_norm(const struct recording *weights, float *x, size_t rows)
 {
+    const double width = E;
     float weight[E], bias[E];
     read_floats(weights, "ln_f.weight", weight, E);
     read_floats(weights, "ln_f.bias", bias, E);
     for (size_t r = 0; r < rows; r++, x += E) {
         double mean = 0, variance = 0;
         for (size_t e = 0; e < E; e++)
-            mean += (double)x[e] / E;
+            mean += (double)x[e] / width;
         for (size_t e = 0; e < E; e++)
-            variance += ((double)x[e] - mean) * ((double)x[e] - mean) / E;
+            variance += ((double)x[e] - mean) * ((double)x[e] - mean) / width;
         for (size_t e = 0; e < E; e++)
             x[e] = (float)(((double)x[e] - mean) / sqrt(variance + 1e-5) * (double)weight[e] +
                            (double)bias[e]);
