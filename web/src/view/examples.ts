@@ -31,7 +31,7 @@ export const examples: readonly Example[] = [
   {
     language: 'en',
     text: 'The apple is on the table, the banana is on the chair.',
-    preset: 'none',
+    preset: 'window', // eight tokens on each side: the first half is out of sight, and "chair" looks at "banana"
     head: { layer: 1, head: 0 },
     query: 13,
   },

@@ -1,0 +1,44 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { bilingual } from '../../web/models/bilingual/index.js';
+import type { Model } from '../../web/src/core/types.js';
+import { examples, withExample } from '../../web/src/view/examples.js';
+import { shownMaps, strongestKey } from '../../web/src/view/maps.js';
+import { defaultState, runOptions } from '../../web/src/view/state.js';
+import { loadModel } from '../../web/src/worker/load-model.js';
+
+/** What each example is there to show: its pinned token, and where that looks most. */
+const shows: readonly (readonly [query: string, key: string])[] = [
+  ['it', 'cat'],
+  ['the', 'book'],
+  ['chair', 'banana'],
+  ['他', '小明'],
+  ['沙发', '橘子'],
+  ['天气', '真'],
+];
+
+describe('examples, in the model that comes with the page', () => {
+  let model: Model;
+  beforeAll(async () => {
+    model = await loadModel(bilingual, { thread: 'here' });
+  });
+
+  it.each(examples.map((example, index) => [example.text, example, shows[index]] as const))(
+    '%s',
+    async (text, example, expected) => {
+      const state = withExample(defaultState, example);
+      const tokens = await model.tokenize(text, { endToken: example.preset !== 'causal' });
+      const result = await model.run(text, runOptions(state, tokens.length, model.info));
+      const [map] = shownMaps({ state, result, baseline: null }, state);
+      const key = map && strongestKey(map, example.query, result.tokens.length);
+      expect([result.tokens[example.query]?.text, result.tokens[key ?? -1]?.text]).toEqual(expected);
+    },
+  );
+
+  it('the book is predicted', async () => {
+    const [, book] = examples;
+    if (!book) throw new Error('no second example');
+    const state = withExample(defaultState, book);
+    const result = await model.run(book.text, runOptions(state, 12, model.info));
+    expect(result.topK[0]?.predictions.map((prediction) => prediction.text)).toContain('book');
+  });
+});
