@@ -261,6 +261,83 @@ describe('pointing at a map', () => {
   });
 });
 
+describe('fingers on a map', () => {
+  /** Real touch events, as the browser gets them from a screen. */
+  async function fingers() {
+    const session = await page.context().newCDPSession(page);
+    const send = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: [number, number][]) =>
+      session.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(([x, y], id) => ({ x, y, id })) });
+    const drag = async (from: [number, number], step: [number, number]) => {
+      for (let i = 1; i <= 8; i++) {
+        await send('touchMove', [[from[0] + i * step[0], from[1] + i * step[1]]]);
+        await page.waitForTimeout(16);
+      }
+    };
+    return { send, drag };
+  }
+
+  const view = () =>
+    page.evaluate(() => {
+      const root = document.querySelector('mh-heatmap')?.shadowRoot as ShadowRoot;
+      const cell = Number.parseFloat((root.querySelector('.map') as HTMLElement).style.getPropertyValue('--cell'));
+      const { scrollLeft, scrollTop } = root.querySelector('.scroller') as HTMLElement;
+      return { cell, scrollLeft, scrollTop };
+    });
+
+  const openPhone = async () => {
+    await open({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 800 } });
+    await addHeatmap(page, 64);
+  };
+
+  it('two zoom and pan, one scrolls', async () => {
+    await openPhone();
+    const { send, drag } = await fingers();
+    await send('touchStart', [[150, 400]]);
+    await send('touchStart', [
+      [150, 400],
+      [230, 480],
+    ]);
+    for (let i = 1; i <= 10; i++)
+      await send('touchMove', [
+        [150 - i * 5, 400 - i * 5],
+        [230 + i * 5, 480 + i * 5],
+      ]);
+    await send('touchEnd', []);
+    await expect.poll(async () => (await view()).cell).toBeGreaterThan(25);
+    expect(await seen('mh-query')).toEqual([]);
+    const before = await view();
+    await send('touchStart', [[200, 500]]);
+    await drag([200, 500], [0, -15]);
+    await send('touchEnd', []);
+    await expect.poll(async () => (await view()).scrollTop).toBeGreaterThan(before.scrollTop + 50);
+  });
+
+  it('a long press reads cells along the way without scrolling, and a paint tool paints them', async () => {
+    await openPhone();
+    const { send, drag } = await fingers();
+    const before = await view();
+    await send('touchStart', [[150, 400]]);
+    await page.waitForTimeout(700);
+    await drag([150, 400], [10, 10]);
+    await send('touchEnd', []);
+    expect((await seen('mh-cell')).length).toBeGreaterThan(3);
+    expect(await view()).toEqual(before);
+
+    await page.evaluate(async () => {
+      const heatmap = document.querySelector('mh-heatmap');
+      if (heatmap) heatmap.tool = 'hide';
+      await heatmap?.updateComplete;
+    });
+    await send('touchStart', [[150, 400]]);
+    await drag([150, 400], [5, 15]);
+    await send('touchEnd', []);
+    const strokes = (await seen('mh-paint')) as { cells: unknown[]; done: boolean }[];
+    expect(strokes.flatMap(({ cells }) => cells).length).toBeGreaterThanOrEqual(8);
+    expect(strokes.at(-1)?.done).toBe(true);
+    expect(await view()).toEqual(before);
+  });
+});
+
 describe('without a mouse', () => {
   it('walks a map with one tab stop, says every cell, chooses and paints', async () => {
     await open();

@@ -81,6 +81,7 @@ export class BarsElement extends LitElement implements BarsProperties {
         inset: auto 0 0;
         block-size: 8px;
         background: repeating-linear-gradient(-45deg, var(--line) 0 1px, transparent 1px 4px);
+        forced-color-adjust: none;
       }
       .text {
         padding: 1px 3px;
@@ -107,6 +108,8 @@ export class BarsElement extends LitElement implements BarsProperties {
           background: CanvasText;
         }
         .query .text {
+          background: Canvas;
+          color: CanvasText;
           outline: 2px solid Highlight;
         }
       }

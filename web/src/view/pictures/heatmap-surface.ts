@@ -77,7 +77,7 @@ export class MapSurface {
       plane: find('.plane'),
       map: find('.map'),
       canvas: find('canvas'),
-      columns: find('.columns'),
+      columns: find('.columns svg'),
       rows: find('.rows'),
       values: find('.values'),
       rowBand: find('.band.row:not(.chosen)'),

@@ -197,7 +197,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
             @pointerleave=${this.#pointer.leave}
           >
             <div class="corner"></div>
-            <svg class="columns" part="axis" aria-hidden="true"></svg>
+            <div class="columns"><svg part="axis" aria-hidden="true"></svg></div>
             <div class="right-top"></div>
             <svg class="rows" part="axis" aria-hidden="true"></svg>
             <div class="map" @keydown=${this.#pressed} @focusin=${this.#focusIn} @focusout=${this.#focusOut}>

@@ -31,6 +31,16 @@ export const pictureStyles = css`
   :host([hidden]) {
     display: none;
   }
+  @media (forced-colors: active) {
+    :host {
+      --ink: CanvasText;
+      --paper: Canvas;
+      --muted: CanvasText;
+      --line: CanvasText;
+      --accent: Highlight;
+      --focus: Highlight;
+    }
+  }
   *,
   *::before {
     box-sizing: border-box;
