@@ -30,7 +30,7 @@ const entropyColumn: Record<EntropyUnit, string> = {
 };
 
 /** The largest entropy that `keys` visible keys allow. */
-export function maxEntropy(unit: EntropyUnit, keys: number): number {
+function maxEntropy(unit: EntropyUnit, keys: number): number {
   if (unit === 'normalised' || keys < 2) return 1;
   return unit === 'bits' ? Math.log2(keys) : Math.log(keys);
 }

@@ -42,17 +42,8 @@ import {
 } from './state.js';
 import { lensStyles } from './styles/index.js';
 
-export const lensControls = [
-  'sentence',
-  'heads',
-  'entropy',
-  'mask',
-  'arithmetic',
-  'reading',
-  'output',
-  'proof',
-] as const;
-export type LensControl = (typeof lensControls)[number];
+const lensControls = ['sentence', 'heads', 'entropy', 'mask', 'arithmetic', 'reading', 'output', 'proof'] as const;
+type LensControl = (typeof lensControls)[number];
 
 /** Below this width heads are a strip; the same as in styles/layout.ts. */
 const threeColumns = 1320;
@@ -225,7 +216,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     const before = this.#state;
     this.#state = this.#fit(change(before));
     if (this.#state === before) return;
-    this.#changedAt ??= performance.now();
+    if (this.#session.answer) this.#changedAt ??= performance.now();
     if (asksAnew(before, this.#state)) {
       // The answer comes within a frame as a rule: one rendering for both. Fields show their own change at once.
       this.#session.refresh();
@@ -378,7 +369,8 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     this.say(translator(this.language)(redoes ? 'status.redone' : 'status.undone'));
   };
 
-  protected override willUpdate(): void {
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has('controls')) this.#checkControls();
     // Not earlier: the page may still say its language or its text in the same script that made the lens.
     if (this.hasUpdated) return;
     const own = this.#given.text === undefined;
@@ -454,6 +446,12 @@ export class MultiheadLens extends LitElement implements SessionOwner {
         this.requestUpdate();
       },
     };
+  }
+
+  #checkControls(): void {
+    const known: readonly string[] = ['all', 'none', ...lensControls];
+    for (const name of this.controls.split(/\s+/))
+      if (!known.includes(name)) this.#complain('controls', name, `all, none, or a list of ${lensControls.join(' ')}`);
   }
 
   #has(control: LensControl): boolean {

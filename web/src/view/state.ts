@@ -30,13 +30,12 @@ export const ablationKinds = ['zero', 'mean', 'uniform'] as const satisfies read
 /** What pressing on the heatmap does: read, or hide or show cells. */
 export const tools = ['inspect', 'hide', 'show'] as const satisfies readonly Tool[];
 /** What clicking a token does: pin its row, put the mask token in its place, or switch its key off. */
-export const tokenTools = ['look', 'replace', 'pad'] as const;
-export type TokenTool = (typeof tokenTools)[number];
-export type Scale = 'default' | 'none' | number;
+export type TokenTool = 'look' | 'replace' | 'pad';
+type Scale = 'default' | 'none' | number;
 
 export const temperatureRange = { min: 0.1, max: 10 } as const;
 
-export interface MaskHistory {
+interface MaskHistory {
   readonly past: readonly Mask[];
   readonly future: readonly Mask[];
   /** Names the gesture of the newest step; more changes of the same gesture are the same step. */
