@@ -41,11 +41,10 @@ function isAbsolute(address: string): boolean {
   return /^[a-z][a-z0-9+.-]+:/i.test(address);
 }
 
-/** What a user would call the file: its address, or that it came as bytes. */
-export function describeFile(file: ModelFile | object): string {
+/** What a user would call a file: its address or name, or that it was given as data. */
+export function describeFile(file: ModelFile | object, kind: string): string {
   if (typeof file === 'string' || file instanceof URL) return resolveUrl(file);
-  const name = (file as { name?: unknown }).name;
-  return typeof name === 'string' ? name : 'the given data';
+  return file instanceof Blob && 'name' in file ? String(file.name) : `the given ${kind}`;
 }
 
 async function readUrl(url: string, options: ReadOptions): Promise<Uint8Array> {

@@ -102,7 +102,8 @@ export class Memory {
 
   /** A block of its own, which the caller ends with `release`. Throws code `memory`. */
   reserve(bytes: number): number {
-    const address = this.#allocator.malloc(Math.max(bytes, 1)) >>> 0;
+    // The wasm would take a size of 2³² or more for its remainder.
+    const address = bytes < 2 ** 32 ? this.#allocator.malloc(Math.max(bytes, 1)) >>> 0 : 0;
     if (address !== 0) return address;
     throw new MultiheadError(
       'memory',

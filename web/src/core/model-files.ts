@@ -81,7 +81,7 @@ async function readJson(
   kind: Progress['file'],
   options: ReadModelOptions,
 ): Promise<Loaded<object>> {
-  const origin = describeFile(file);
+  const origin = describeFile(file, kind);
   if (!isFile(file)) return { content: file, origin };
   const bytes = await read(file, kind, options);
   requireNoHtml(bytes, origin, 'JSON');
@@ -98,7 +98,7 @@ async function readJson(
 }
 
 async function readWeights(file: ModelFile, options: ReadModelOptions): Promise<Loaded<Uint8Array>> {
-  const origin = describeFile(file);
+  const origin = describeFile(file, 'weights');
   const content = await read(file, 'weights', options);
   requireNoHtml(content, origin, 'weights');
   return { content, origin };

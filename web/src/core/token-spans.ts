@@ -44,7 +44,7 @@ export function findSpans(
 ): Span[] {
   const graphemes = splitGraphemes(text);
   const chars = graphemes.flatMap((span, grapheme) =>
-    Array.from(normalise(text.slice(span.start, span.end)), (char) => ({ char, grapheme })),
+    Array.from(wellFormed(normalise(text.slice(span.start, span.end))), (char) => ({ char, grapheme })),
   );
   const covered = align(surface, chars, tokenCount);
   let position = 0;
@@ -55,6 +55,11 @@ export function findSpans(
     position = span.end;
     return span;
   });
+}
+
+/** Half of a surrogate pair by itself is no character, and becomes U+FFFD, as UTF-8 encoders make it. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
 /** What a reader takes for one character: letters with their accents, emoji with their parts. */

@@ -1,6 +1,6 @@
 /** Text to tokens and back, over `@huggingface/tokenizers`, which reads any tokenizer.json. */
 import { MultiheadError, messageOf } from './errors.js';
-import { beginsWord, findSpans, isSpace } from './token-spans.js';
+import { beginsWord, findSpans, isSpace, wellFormed } from './token-spans.js';
 import { labelOf, type Notation, readNotation, surfaceOf } from './token-surface.js';
 import type { Token } from './types.js';
 
@@ -98,7 +98,7 @@ export class ModelTokenizer {
     let reached = 0;
     return ids.map((id, i) => {
       const { start, end } = spans[i] ?? { start: reached, end: reached };
-      const slice = text.slice(start, end);
+      const slice = wellFormed(text.slice(start, end));
       const wordStart = start >= reached && start < end && beginsWord(text, start);
       reached = Math.max(reached, end);
       return {

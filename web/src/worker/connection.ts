@@ -12,6 +12,7 @@ export class Connection {
   /** Never resolves; rejects when the worker has failed or was closed, and with it every call under way. */
   readonly #end: Promise<never>;
   #reject: (reason: unknown) => void = () => {};
+  #closed = false;
 
   private constructor(worker: Worker) {
     this.#worker = worker;
@@ -57,6 +58,8 @@ export class Connection {
 
   /** Ends the worker; calls under way reject with `reason`. */
   close(reason: unknown): void {
+    if (this.#closed) return;
+    this.#closed = true;
     this.#reject(reason);
     this.#remote[releaseProxy]();
     this.#worker.terminate();

@@ -11,7 +11,8 @@ export function spawnWorker(url?: string): Worker {
     // Bundlers find the worker by exactly this form, and only if nothing before it names the script.
     return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
   } catch {
-    return spawnThroughBlob(new URL('./worker.js', import.meta.url).href);
+    // Only a script taken as it is, unbundled, comes here: not a file for a bundler to copy.
+    return spawnThroughBlob(new URL(/* @vite-ignore */ './worker.js', import.meta.url).href);
   }
 }
 

@@ -1,0 +1,44 @@
+/** The worker's side of the protocol: one model, called from the page. */
+import { type Endpoint, expose, transfer } from 'comlink';
+import { MultiheadError } from '../core/errors.js';
+import { loadModelHere } from '../core/model.js';
+import type { Model } from '../core/types.js';
+import { type Outcome, packError, type WorkerApi } from './protocol.js';
+
+/** Answers calls that come over `endpoint`: a worker's global scope, or a message port. */
+export function serve(endpoint: Endpoint): void {
+  expose(createApi(), endpoint);
+}
+
+export function createApi(): WorkerApi {
+  let model: Model | undefined;
+  const loaded = (): Model => {
+    if (model) return model;
+    throw new MultiheadError('worker', 'the worker was asked before a model was loaded');
+  };
+  return {
+    hello() {},
+
+    load: (files, options, onProgress) =>
+      outcome(async () => {
+        model = await loadModelHere(files, { ...options, ...(onProgress && { onProgress }) });
+        return { info: model.info, build: model.build };
+      }),
+
+    async run(input, options) {
+      const result = await outcome(() => loaded().run(input, options));
+      // All arrays of a result are views of one buffer.
+      return 'value' in result ? transfer(result, [result.value.attention.buffer]) : result;
+    },
+
+    tokenize: (text, options) => outcome(() => loaded().tokenize(text, options)),
+  };
+}
+
+async function outcome<T>(work: () => Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await work() };
+  } catch (thrown) {
+    return { error: packError(thrown) };
+  }
+}
