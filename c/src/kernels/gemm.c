@@ -1,117 +1,94 @@
 /* The matrix product on packed B: see kernels.h.
  *
- * The micro-kernel holds a tile of C in registers, `rows` rows by `panels` panels of B, and for
- * each k multiplies a column of A (one broadcast per row) by a row of B. A full tile is MR x 1.
- * Fewer rows (the tail of m, or a thin A) take more panels instead, so that there are always
- * enough independent sums to hide the latency of the multiply-adds, and B is read once. */
+ * The micro-kernel keeps a tile of C in registers: 2 rows by one panel of B, 4 vectors wide. For
+ * each k it multiplies a column of A, one broadcast per row, by a row of the panel: 8 sums, 4
+ * loads of B and 2 of A fit the 15 registers that V8 has to give on x86-64, and 8 independent
+ * sums are what it takes to hide the latency of a multiply-add. Larger tiles spill. */
 #include "kernels/kernels.h"
 #include "simd/f32x4.h"
 
 enum {
     MR = MH_GEMM_ROWS,
     NR = MH_GEMM_COLUMNS,
-    VECTORS = NR / 4,    /* of a panel's row */
-    PANELS_OF_1_ROW = 4, /* 8 (4x8) or 12 (3x12) vectors of sums */
-    PANELS_OF_2_ROWS = 2,
+    VECTORS = NR / 4, /* of a panel's row */
 };
 
-/* What does not change from tile to tile. */
+/* What a tile needs to know, beside its place. */
 struct product {
-    float *c;
-    const float *a, *b, *bias;
-    size_t c_stride, a_stride;
-    size_t panel_stride; /* floats from a panel of B to the next */
-    size_t k;            /* length of the sums */
+    const float *a;
+    size_t a_stride, c_stride;
+    size_t k; /* length of the sums */
 };
 
-/* Stores the first `columns` floats of a tile's row in one panel. */
-SIMD_INLINE void store_row(float *c, const f32x4 *sums, size_t columns)
+/* A tile of `rows` rows: C[r, 0 .. columns] = bias + Σ A[r, k] B[k, 0 .. columns], where columns is
+ * in (4 vectors - 4, 4 vectors]. rows and vectors are constants: every loop over them unrolls, and
+ * `sums` lives in registers. */
+SIMD_INLINE void tile(const struct product *p, float *c, const float *a, const float *b,
+                      const float *bias, size_t columns, const size_t rows, const size_t vectors)
 {
+    const size_t last = vectors - 1;
+    const size_t in_last = columns - 4 * last;
+    f32x4 sums[MR][VECTORS];
+    const float *a_row[MR];
+
     SIMD_UNROLL
-    for (size_t v = 0; v < VECTORS; v++) {
-        if (columns >= 4 * v + 4) {
-            f32x4_store(c + 4 * v, sums[v]);
-        } else if (columns > 4 * v) {
-            f32x4_store_part(c + 4 * v, sums[v], columns - 4 * v);
+    for (size_t v = 0; v < vectors; v++) {
+        f32x4 start = f32x4_splat(0.0F);
+        if (bias != NULL) {
+            start = v < last || in_last == 4 ? f32x4_load(bias + 4 * v)
+                                             : f32x4_load_part(bias + 4 * v, in_last, 0.0F);
         }
-    }
-}
-
-/* The bias of one panel; columns from `columns` on do not exist. */
-SIMD_INLINE void load_bias(f32x4 *out, const float *bias, size_t columns)
-{
-    SIMD_UNROLL
-    for (size_t v = 0; v < VECTORS; v++) {
-        if (bias == NULL || columns <= 4 * v) {
-            out[v] = f32x4_splat(0.0F);
-        } else if (columns >= 4 * v + 4) {
-            out[v] = f32x4_load(bias + 4 * v);
-        } else {
-            out[v] = f32x4_load_part(bias + 4 * v, columns - 4 * v, 0.0F);
-        }
-    }
-}
-
-/* C[i .. i + rows, column .. column + columns], which lie in `panels` panels. rows and panels are
- * constants, so that every loop over them unrolls and `sums` lives in registers. */
-SIMD_INLINE void tile(const struct product *p, size_t i, size_t column, size_t columns,
-                      const size_t rows, const size_t panels)
-{
-    f32x4 sums[MR][PANELS_OF_1_ROW][VECTORS];
-    const float *a = p->a + i * p->a_stride;
-    const float *b = p->b + column / NR * p->panel_stride;
-
-    SIMD_UNROLL
-    for (size_t q = 0; q < panels; q++) {
-        load_bias(sums[0][q], p->bias == NULL ? NULL : p->bias + column + q * NR, columns - q * NR);
         SIMD_UNROLL
-        for (size_t r = 1; r < rows; r++) {
-            SIMD_UNROLL
-            for (size_t v = 0; v < VECTORS; v++) {
-                sums[r][q][v] = sums[0][q][v];
-            }
-        }
-    }
-    for (size_t k = 0; k < p->k; k++) {
-        SIMD_UNROLL
-        for (size_t q = 0; q < panels; q++) {
-            f32x4 b_row[VECTORS];
-            SIMD_UNROLL
-            for (size_t v = 0; v < VECTORS; v++) {
-                b_row[v] = f32x4_load(b + q * p->panel_stride + k * NR + 4 * v);
-            }
-            SIMD_UNROLL
-            for (size_t r = 0; r < rows; r++) {
-                const f32x4 a_value = f32x4_load_splat(a + r * p->a_stride + k);
-                SIMD_UNROLL
-                for (size_t v = 0; v < VECTORS; v++) {
-                    sums[r][q][v] = f32x4_madd(a_value, b_row[v], sums[r][q][v]);
-                }
-            }
+        for (size_t r = 0; r < rows; r++) {
+            sums[r][v] = start;
         }
     }
     SIMD_UNROLL
     for (size_t r = 0; r < rows; r++) {
-        float *c = p->c + (i + r) * p->c_stride + column;
+        a_row[r] = a + r * p->a_stride;
+    }
+
+    for (const float *end = b + p->k * NR; b != end; b += NR) {
+        f32x4 b_row[VECTORS];
+        SIMD_OPAQUE(b);
         SIMD_UNROLL
-        for (size_t q = 0; q < panels; q++) {
-            store_row(c + q * NR, sums[r][q], columns - q * NR);
+        for (size_t v = 0; v < vectors; v++) {
+            b_row[v] = f32x4_load(b + 4 * v);
+        }
+        SIMD_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            const f32x4 a_value = f32x4_load_splat(a_row[r]++);
+            SIMD_UNROLL
+            for (size_t v = 0; v < vectors; v++) {
+                sums[r][v] = f32x4_madd(a_value, b_row[v], sums[r][v]);
+            }
+        }
+    }
+
+    SIMD_UNROLL
+    for (size_t r = 0; r < rows; r++) {
+        float *c_row = c + r * p->c_stride;
+        SIMD_UNROLL
+        for (size_t v = 0; v < vectors; v++) {
+            if (v < last || in_last == 4) {
+                f32x4_store(c_row + 4 * v, sums[r][v]);
+            } else {
+                f32x4_store_part(c_row + 4 * v, sums[r][v], in_last);
+            }
         }
     }
 }
 
-/* Rows i .. i + rows of C in columns n0 .. n1: `panels` panels at a time, then one at a time. */
-SIMD_INLINE void band(const struct product *p, size_t i, size_t n0, size_t n1, const size_t rows,
-                      const size_t panels)
+/* All m rows of C in one panel, which stays in L1 while A streams by. */
+SIMD_INLINE void panel(const struct product *p, float *c, const float *b, const float *bias,
+                       size_t m, size_t columns, const size_t vectors)
 {
-    size_t column = n0;
-    if (panels > 1) {
-        for (; column + panels * NR <= n1; column += panels * NR) {
-            tile(p, i, column, panels * NR, rows, panels);
-        }
+    size_t i = 0;
+    for (; i + MR <= m; i += MR) {
+        tile(p, c + i * p->c_stride, p->a + i * p->a_stride, b, bias, columns, MR, vectors);
     }
-    for (; column < n1; column += NR) {
-        tile(p, i, column, n1 - column, rows, 1);
+    if (i < m) {
+        tile(p, c + i * p->c_stride, p->a + i * p->a_stride, b, bias, columns, 1, vectors);
     }
 }
 
@@ -126,35 +103,31 @@ void mh_gemm_range(float *c, size_t c_stride, const float *a, size_t a_stride,
                    size_t n0, size_t n1, size_t k0, size_t k1)
 {
     const struct product p = {
-        .c = c,
         .a = a + k0,
-        .b = packed_b + k0 * NR,
-        .bias = bias,
-        .c_stride = c_stride,
         .a_stride = a_stride,
-        .panel_stride = k * NR,
+        .c_stride = c_stride,
         .k = k1 - k0,
     };
     const size_t end = n1 < n ? n1 : n;
-    const size_t whole = m - m % MR;
 
-    /* One panel of B stays in L1 while A streams by. */
     for (size_t column = n0; column < end; column += NR) {
-        for (size_t i = 0; i < whole; i += MR) {
-            tile(&p, i, column, end - column, MR, 1);
+        float *c_panel = c + column;
+        const float *b = packed_b + column * k + k0 * NR;
+        const float *b_bias = bias == NULL ? NULL : bias + column;
+        const size_t columns = end - column;
+        switch ((columns + 3) / 4) {
+        case 1:
+            panel(&p, c_panel, b, b_bias, m, columns, 1);
+            break;
+        case 2:
+            panel(&p, c_panel, b, b_bias, m, columns, 2);
+            break;
+        case 3:
+            panel(&p, c_panel, b, b_bias, m, columns, 3);
+            break;
+        default:
+            panel(&p, c_panel, b, b_bias, m, columns < NR ? columns : NR, 4);
+            break;
         }
-    }
-    switch (m - whole) {
-    case 1:
-        band(&p, whole, n0, end, 1, PANELS_OF_1_ROW);
-        break;
-    case 2:
-        band(&p, whole, n0, end, 2, PANELS_OF_2_ROWS);
-        break;
-    case 3:
-        band(&p, whole, n0, end, 3, 1);
-        break;
-    default:
-        break;
     }
 }

@@ -9,16 +9,10 @@
 
 #include <stddef.h>
 
-/* Register tile of the GEMM: MH_GEMM_ROWS rows of A by MH_GEMM_COLUMNS columns of B. Relaxed SIMD
- * has a fused multiply-add and reaches its peak with 3x12; plain SIMD128 pays for broadcast loads
- * and wants 4x8. */
-#if defined(__wasm_relaxed_simd__)
-#define MH_GEMM_ROWS 3
-#define MH_GEMM_COLUMNS 12
-#else
-#define MH_GEMM_ROWS 4
-#define MH_GEMM_COLUMNS 8
-#endif
+/* Register tile of the GEMM: MH_GEMM_ROWS rows of A by MH_GEMM_COLUMNS columns of B. A panel is read
+ * once per tile, so give the product several tiles of rows at a time: 8 rows are enough. */
+#define MH_GEMM_ROWS 2
+#define MH_GEMM_COLUMNS 16
 
 /* ===== Packing ================================================================================
  * B [K, N] is packed into panels of MH_GEMM_COLUMNS columns, each [K, MH_GEMM_COLUMNS], the last

@@ -24,11 +24,15 @@
 #include <math.h>
 #include <string.h>
 
+/* Query rows per block: several tiles of the product, so that a panel of keys or values is used
+ * while it is in L1. */
+enum { BLOCK_ROWS = 4 * MH_GEMM_ROWS };
+
 struct scratch {
     float *keys;   /* Kᵀ of one head, packed [D, S] */
     float *values; /* V of one head, packed [S, DV] */
-    float *rows;   /* [MH_GEMM_ROWS, S]: scores, then weights */
-    float *part;   /* [MH_GEMM_ROWS, DV]: the output's sum over one range of keys */
+    float *rows;   /* [BLOCK_ROWS, S]: scores, then weights */
+    float *part;   /* [BLOCK_ROWS, DV]: the output's sum over one range of keys */
 };
 
 static struct scratch lay_out(struct mh_arena *arena, const struct mh_attention *a)
@@ -39,8 +43,8 @@ static struct scratch lay_out(struct mh_arena *arena, const struct mh_attention 
     return (struct scratch){
         .keys = mh_arena_floats(arena, mh_size_mul(keys, a->head_dim)),
         .values = mh_arena_floats(arena, mh_size_mul(values, a->keys)),
-        .rows = mh_arena_floats(arena, mh_size_mul(MH_GEMM_ROWS, a->keys)),
-        .part = mh_arena_floats(arena, mh_size_mul(MH_GEMM_ROWS, a->value_dim)),
+        .rows = mh_arena_floats(arena, mh_size_mul(BLOCK_ROWS, a->keys)),
+        .part = mh_arena_floats(arena, mh_size_mul(BLOCK_ROWS, a->value_dim)),
     };
 }
 
@@ -314,8 +318,8 @@ static enum mh_status attend_head(const struct pass *pass, size_t b, size_t h,
                                   struct mh_range unpadded)
 {
     const struct mh_attention *a = pass->a;
-    for (size_t first = 0; first < a->queries; first += MH_GEMM_ROWS) {
-        size_t count = mh_size_min(MH_GEMM_ROWS, a->queries - first);
+    for (size_t first = 0; first < a->queries; first += BLOCK_ROWS) {
+        size_t count = mh_size_min(BLOCK_ROWS, a->queries - first);
         struct row_block block = {
             .b = b,
             .h = h,

@@ -27,6 +27,15 @@
 #define SIMD_UNROLL _Pragma("GCC unroll 32")
 #endif
 
+/* Hides from the compiler where a pointer that a loop advances came from. Else LLVM rewrites the
+ * loop's addresses so that constant offsets no longer fold into wasm's loads, at the price of an
+ * addition for each. */
+#if defined(__wasm__)
+#define SIMD_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+#else
+#define SIMD_OPAQUE(pointer) (void)(pointer)
+#endif
+
 #if defined(__wasm_simd128__)
 #include "simd/f32x4_wasm.h"
 #else
