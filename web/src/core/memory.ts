@@ -9,6 +9,8 @@ import { MultiheadError } from './errors.js';
 /** What malloc promises, and what every type of the C side needs. */
 const ALIGNMENT = 8;
 const SMALLEST_CHUNK = 64 * 1024;
+/** More than this is given back after a call, for modules and models to have. */
+const LARGEST_KEPT = 64 * 1024 * 1024;
 
 /** `enum mh_field_kind`. */
 const KIND_SIZE = 0;
@@ -170,10 +172,11 @@ export class Memory {
     return address;
   }
 
-  /** One chunk is kept for the next scope; several are replaced by one of their total size. */
+  /** One chunk is kept for the next scope; several are replaced by one of their total size, too much by nothing. */
   #rewind(): void {
-    if (this.#chunks.length > 1) {
-      this.#chunkSize = this.#chunks.reduce((total, chunk) => total + chunk.size, 0);
+    const total = this.#chunks.reduce((sum, chunk) => sum + chunk.size, 0);
+    if (this.#chunks.length > 1 || total > LARGEST_KEPT) {
+      this.#chunkSize = total > LARGEST_KEPT ? SMALLEST_CHUNK : total;
       for (const chunk of this.#chunks) this.#allocator.free(chunk.address);
       this.#chunks = [];
     }
