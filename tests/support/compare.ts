@@ -12,6 +12,12 @@ export function maxError(actual: ArrayLike<number>, expected: ArrayLike<number>)
   return worst;
 }
 
+/** The same bits, -0 and NaN included. */
+export function sameBits(a: Float32Array, b: Float32Array): boolean {
+  const bytes = ({ buffer, byteOffset, byteLength }: Float32Array) => Buffer.from(buffer, byteOffset, byteLength);
+  return bytes(a).equals(bytes(b));
+}
+
 /** Keeps the largest error of many comparisons, and what made it. */
 export class Worst {
   error = 0;
