@@ -1,9 +1,10 @@
 /* Entropy of a row of weights. See kernels.h. */
+#include "kernels/blocks.h"
 #include "kernels/kernels.h"
 #include "simd/f32x4.h"
 #include "simd/f32x4_math.h"
 
-/* Σ x ln(x + epsilon) of one block; n is at most MH_SUM_BLOCK. With epsilon 0, 0 times the finite
+/* Σ x ln(x + epsilon) of one block; n is at most SUM_BLOCK. With epsilon 0, 0 times the finite
  * number that f32x4_log gives for 0 is 0. */
 static float block_sum(const float *x, f32x4 epsilon, size_t n)
 {
@@ -24,8 +25,8 @@ float mh_row_entropy_epsilon(const float *x, float epsilon, size_t n)
 {
     const f32x4 epsilons = f32x4_splat(epsilon);
     double sum = 0.0;
-    for (size_t i = 0; i < n; i += MH_SUM_BLOCK) {
-        sum += (double)block_sum(x + i, epsilons, n - i < MH_SUM_BLOCK ? n - i : MH_SUM_BLOCK);
+    for (size_t i = 0; i < n; i += SUM_BLOCK) {
+        sum += (double)block_sum(x + i, epsilons, block_length(n - i));
     }
     return (float)(0.0 - sum);
 }

@@ -45,10 +45,6 @@ void mh_gemm_range(float *c, size_t c_stride, const float *a, size_t a_stride,
 /* ===== Rows ===================================================================================
  * `n` is the length of the row. in and out may be the same pointer. */
 
-/* Sums of a row run in blocks of this many floats; the blocks are added up in double, so that the
- * rounding error does not grow with n. */
-#define MH_SUM_BLOCK 256
-
 /* max of x; -inf if n == 0. NaN is ignored unless all are NaN. */
 float mh_row_max(const float *x, size_t n);
 

@@ -1,42 +1,71 @@
 /* Layer normalisation of a row. See kernels.h. */
 #include <math.h>
 
+#include "kernels/blocks.h"
 #include "kernels/kernels.h"
 #include "simd/f32x4.h"
 
-/* Σ (x - center) and Σ (x - center)^2 of one block; n is at most MH_SUM_BLOCK. */
-static void block_moments(const float *x, float center, size_t n, float *sum, float *square_sum)
+/* Σ x of one block. */
+static float block_sum(const float *x, size_t n)
 {
-    const f32x4 centers = f32x4_splat(center);
-    f32x4 sums = f32x4_splat(0.0F);
-    f32x4 squares = sums;
+    f32x4 sums[2] = {f32x4_splat(0.0F), f32x4_splat(0.0F)};
     size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        const f32x4 d = f32x4_sub(f32x4_load(x + i), centers);
-        sums = f32x4_add(sums, d);
-        squares = f32x4_madd(d, d, squares);
+    for (; i + 8 <= n; i += 8) {
+        sums[0] = f32x4_add(sums[0], f32x4_load(x + i));
+        sums[1] = f32x4_add(sums[1], f32x4_load(x + i + 4));
+    }
+    if (i + 4 <= n) {
+        sums[0] = f32x4_add(sums[0], f32x4_load(x + i));
+        i += 4;
     }
     if (i < n) {
-        const f32x4 d = f32x4_sub(f32x4_load_part(x + i, n - i, center), centers);
-        sums = f32x4_add(sums, d);
-        squares = f32x4_madd(d, d, squares);
+        sums[1] = f32x4_add(sums[1], f32x4_load_part(x + i, n - i, 0.0F));
     }
-    *sum = f32x4_sum(sums);
-    *square_sum = f32x4_sum(squares);
+    return f32x4_sum(f32x4_add(sums[0], sums[1]));
 }
 
-static void moments(const float *x, float center, size_t n, double *sum, double *square_sum)
+SIMD_INLINE f32x4 add_square(f32x4 sum, f32x4 x, f32x4 mean)
 {
-    *sum = 0.0;
-    *square_sum = 0.0;
-    for (size_t i = 0; i < n; i += MH_SUM_BLOCK) {
-        const size_t length = n - i < MH_SUM_BLOCK ? n - i : MH_SUM_BLOCK;
-        float block_sum;
-        float block_squares;
-        block_moments(x + i, center, length, &block_sum, &block_squares);
-        *sum += (double)block_sum;
-        *square_sum += (double)block_squares;
+    const f32x4 d = f32x4_sub(x, mean);
+    return f32x4_madd(d, d, sum);
+}
+
+/* Σ (x - mean)^2 of one block. */
+static float block_squares(const float *x, float mean, size_t n)
+{
+    const f32x4 means = f32x4_splat(mean);
+    f32x4 sums[2] = {f32x4_splat(0.0F), f32x4_splat(0.0F)};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        sums[0] = add_square(sums[0], f32x4_load(x + i), means);
+        sums[1] = add_square(sums[1], f32x4_load(x + i + 4), means);
     }
+    if (i + 4 <= n) {
+        sums[0] = add_square(sums[0], f32x4_load(x + i), means);
+        i += 4;
+    }
+    if (i < n) {
+        sums[1] = add_square(sums[1], f32x4_load_part(x + i, n - i, mean), means);
+    }
+    return f32x4_sum(f32x4_add(sums[0], sums[1]));
+}
+
+static float mean_of(const float *x, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i += SUM_BLOCK) {
+        sum += (double)block_sum(x + i, block_length(n - i));
+    }
+    return (float)(sum / (double)n);
+}
+
+static double variance_of(const float *x, float mean, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i += SUM_BLOCK) {
+        sum += (double)block_squares(x + i, mean, block_length(n - i));
+    }
+    return sum / (double)n;
 }
 
 void mh_row_layer_norm(float *out, const float *x, const float *weight, const float *bias,
@@ -45,12 +74,8 @@ void mh_row_layer_norm(float *out, const float *x, const float *weight, const fl
     if (n == 0) {
         return;
     }
-    double sum;
-    double squares;
-    moments(x, 0.0F, n, &sum, &squares);
-    const float mean = (float)(sum / (double)n);
-    moments(x, mean, n, &sum, &squares);
-    const float inverse = (float)(1.0 / sqrt(squares / (double)n + (double)epsilon));
+    const float mean = mean_of(x, n);
+    const float inverse = (float)(1.0 / sqrt(variance_of(x, mean, n) + (double)epsilon));
 
     const f32x4 means = f32x4_splat(mean);
     const f32x4 inverses = f32x4_splat(inverse);

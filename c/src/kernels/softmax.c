@@ -1,6 +1,7 @@
 /* The three passes of a softmax row: max, exp with sum, scale. See kernels.h. */
 #include <math.h>
 
+#include "kernels/blocks.h"
 #include "kernels/kernels.h"
 #include "simd/f32x4.h"
 #include "simd/f32x4_math.h"
@@ -66,8 +67,8 @@ float mh_row_exp(float *out, const float *x, float shift, size_t n)
 {
     const f32x4 shifts = f32x4_splat(shift);
     double sum = 0.0;
-    for (size_t i = 0; i < n; i += MH_SUM_BLOCK) {
-        const size_t length = n - i < MH_SUM_BLOCK ? n - i : MH_SUM_BLOCK;
+    for (size_t i = 0; i < n; i += SUM_BLOCK) {
+        const size_t length = block_length(n - i);
         sum += (double)exp_block(out + i, x + i, shifts, length);
     }
     return (float)sum;

@@ -43,7 +43,7 @@ SIMD_INLINE f32x4 f32x4_exp(f32x4 x)
  *   x = 2^n (1 + f), 1/sqrt(2) <= 1 + f < sqrt(2)        ln x = n ln 2 + ln(1 + f)
  *
  * ln(1 + f) = f - f^2/2 + f^3 (c0 + c1 f + … + c7 f^7), minimax for the relative error (Remez;
- * 5.8e-9). A denormal is first made normal: its bits, read as an integer, are x * 2^149. */
+ * 5.8e-9), summed in pairs (Estrin's scheme: a short chain). A denormal is first made normal: its bits, read as an integer, are x * 2^149. */
 SIMD_INLINE f32x4 f32x4_log(f32x4 x)
 {
     const i32x4 sqrt_half = i32x4_splat(0x3f3504f3); /* bits of 1/sqrt(2) */
@@ -57,14 +57,12 @@ SIMD_INLINE f32x4 f32x4_log(f32x4 x)
     const f32x4 f = f32x4_sub(m, f32x4_splat(1.0F));
     const f32x4 square = f32x4_mul(f, f);
 
-    f32x4 p = f32x4_splat(-0.0763450981049F);
-    p = f32x4_madd(p, f, f32x4_splat(0.127615785952F));
-    p = f32x4_madd(p, f, f32x4_splat(-0.131601775991F));
-    p = f32x4_madd(p, f, f32x4_splat(0.142017573958F));
-    p = f32x4_madd(p, f, f32x4_splat(-0.166233578348F));
-    p = f32x4_madd(p, f, f32x4_splat(0.200012269278F));
-    p = f32x4_madd(p, f, f32x4_splat(-0.250008210191F));
-    p = f32x4_madd(p, f, f32x4_splat(0.333333317066F));
+    const f32x4 c01 = f32x4_madd(f, f32x4_splat(-0.250008210191F), f32x4_splat(0.333333317066F));
+    const f32x4 c23 = f32x4_madd(f, f32x4_splat(-0.166233578348F), f32x4_splat(0.200012269278F));
+    const f32x4 c45 = f32x4_madd(f, f32x4_splat(-0.131601775991F), f32x4_splat(0.142017573958F));
+    const f32x4 c67 = f32x4_madd(f, f32x4_splat(-0.0763450981049F), f32x4_splat(0.127615785952F));
+    const f32x4 fourth = f32x4_mul(square, square);
+    f32x4 p = f32x4_madd(fourth, f32x4_madd(square, c67, c45), f32x4_madd(square, c23, c01));
     p = f32x4_mul(p, f32x4_mul(square, f));
     p = f32x4_madd(n, f32x4_splat(0x1.7F7D1Cp-20F), p); /* the small parts first */
     p = f32x4_nmadd(square, f32x4_splat(0.5F), p);
