@@ -73,7 +73,9 @@ export class ModelTokenizer {
       .map(({ char }) => char ?? '\ufffd')
       .join('');
     const tokens = this.#withSpans(text, ids, entries, (part) => part);
-    return tokens.map((token) => (this.#special.has(token.id) ? { ...token, ...this.specialToken(token.id) } : token));
+    return tokens.map((token) =>
+      this.#special.has(token.id) ? this.specialToken(token.id, token.start, token.end) : token,
+    );
   }
 
   /** A token that stands for no text, at `start`..`end`. */
@@ -112,10 +114,11 @@ export class ModelTokenizer {
     });
   }
 
-  #normalise(part: string): string {
+  /** One grapheme. A normaliser may trim or put a space before, which is meant for a whole text. */
+  #normalise(grapheme: string): string {
     const { normalizer } = this.#tokenizer;
-    // A normaliser may trim, and in the middle of a text there is nothing to trim.
-    return normalizer && !isSpace(part) ? normalizer.normalize(part) : part;
+    if (!normalizer || isSpace(grapheme)) return grapheme;
+    return normalizer.normalize(grapheme).replace(/^[\s▁]+/u, '');
   }
 }
 
