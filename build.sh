@@ -496,12 +496,16 @@ build_embed() {
 build_site() {
     package_program vite build --logLevel warn -c web/vite.config.ts
     package_program vite build --logLevel warn -c web/vite.standalone.config.ts
+    # The examples are bare pages, beside the element as a reader would download it.
+    cp -R dist/embed build/site/examples
+    cp web/examples/*.html build/site/examples/
 }
 
 build_web() {
     local inputs
     inputs=$(fingerprint build.sh package.json package-lock.json tsconfig.json web dist/wasm)
-    if is_fresh web "$inputs" dist/index.js dist/embed/multihead-lens.js build/site/index.html build/site/standalone.html; then
+    if is_fresh web "$inputs" dist/index.js dist/embed/multihead-lens.js \
+        build/site/index.html build/site/standalone.html build/site/examples/blog.html; then
         say "web: up to date"
         return
     fi

@@ -37,21 +37,24 @@ export function modelsBeside(): Plugin {
 export function oneFile(fileName: string): Plugin {
   return {
     name: 'multihead:one-file',
-    enforce: 'post',
-    generateBundle(_options, bundle) {
-      const page = Object.values(bundle).find((file) => file.fileName.endsWith('.html'));
-      if (page?.type !== 'asset') return this.error('there is no page to move the scripts into');
-      let html = String(page.source);
-      for (const file of Object.values(bundle)) {
-        const inlined = inline(html, file);
-        if (inlined === html) continue;
-        html = inlined;
-        delete bundle[file.fileName];
-      }
-      const left = Object.keys(bundle).filter((name) => name !== page.fileName);
-      if (left.length > 0) this.error(`these files are not in the page: ${left.join(', ')}`);
-      page.source = html;
-      page.fileName = fileName;
+    // After all of Vite's own work on the bundle.
+    generateBundle: {
+      order: 'post',
+      handler(_options, bundle) {
+        const page = Object.values(bundle).find((file) => file.fileName.endsWith('.html'));
+        if (page?.type !== 'asset') return this.error('there is no page to move the scripts into');
+        let html = String(page.source);
+        for (const file of Object.values(bundle)) {
+          const inlined = inline(html, file);
+          if (inlined === html) continue;
+          html = inlined;
+          delete bundle[file.fileName];
+        }
+        const left = Object.keys(bundle).filter((name) => name !== page.fileName);
+        if (left.length > 0) this.error(`these files are not in the page: ${left.join(', ')}`);
+        page.source = html;
+        page.fileName = fileName;
+      },
     },
   };
 }
