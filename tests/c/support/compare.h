@@ -43,8 +43,8 @@ static inline void check_close(double actual, double expected, double tolerance,
         }                                                                                          \
     } while (0)
 
-/* Largest |actual - expected| that a sum of n products of numbers up to `magnitude` may show in
- * f32: each product and each addition rounds once, by at most half an ulp of the running sum. */
+/* Largest |actual - expected| that a sum of n products in f32 may show, where `magnitude` is the sum
+ * of the products' absolute values: each product and each addition rounds once. */
 static inline double sum_tolerance(size_t n, double magnitude)
 {
     return ((double)n + 2.0) * (double)FLT_EPSILON * magnitude;
