@@ -348,6 +348,38 @@ static void sequence_first_equals_batch_first(void **state)
     }
 }
 
+/* Query, key and value start at one address, but differ in stride, in number of rows or in width:
+ * they are not the same input. */
+static void one_address_is_not_always_one_input(void **state)
+{
+    (void)state;
+    uint32_t random = 37;
+    for (size_t n = 0; n < 120; n++) {
+        struct pass_case c = make_self_case(&random);
+        size_t width = c.config.embed_dim;
+        float *x = pool_floats(&c.pool, 2 * 10 * width);
+        random_fill(&random, x, 2 * 10 * width, -1.0f, 1.0f);
+        struct mh_multihead_pass *p = &c.pass;
+        p->query = p->key = p->value = x;
+        p->query_batch_stride = p->key_batch_stride = p->value_batch_stride = 10 * width;
+        if (n % 4 < 2) /* every other row */
+            p->value_row_stride = 2 * width;
+        if (n % 4 == 1)
+            p->key_row_stride = 2 * width;
+        if (n % 4 == 2)
+            p->keys = 7;
+        if (n % 4 == 3) {
+            c.config.key_dim = (width + 1) / 2;
+            size_t key_width = c.config.kv_heads * (width / c.config.heads);
+            c.config.key = random_linear(&random, &c.pool, key_width, c.config.key_dim);
+        }
+        c.extra = (c.config.bias_key != NULL) + (size_t)c.config.add_zero_attention;
+        c.output_size = 2 * 5 * width;
+        check_case(&c);
+        pool_free(&c.pool);
+    }
+}
+
 /* Wq, Wk and Wv as three parts of one [3E, E] block, as torch and GPT-2 store them. */
 static void packed_weights_equal_separate_ones(void **state)
 {
@@ -421,6 +453,7 @@ int main(void)
         cmocka_unit_test(ablated_passes_agree_with_the_reference),
         cmocka_unit_test(one_product_equals_three),
         cmocka_unit_test(sequence_first_equals_batch_first),
+        cmocka_unit_test(one_address_is_not_always_one_input),
         cmocka_unit_test(packed_weights_equal_separate_ones),
         cmocka_unit_test(weights_may_go_after_create),
     };

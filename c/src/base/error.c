@@ -48,7 +48,8 @@ static void put_string(struct text *text, const char *string, size_t most)
 {
     for (size_t i = 0; i < most && string[i] != '\0'; i++) {
         unsigned char byte = (unsigned char)string[i];
-        put(text, byte < 0x20 || byte == 0x7f ? '?' : string[i]);
+        bool control = byte < 0x20 || byte == 0x7f;
+        put(text, control ? (char)'?' : string[i]);
     }
 }
 
@@ -71,22 +72,27 @@ static void put_signed(struct text *text, int64_t value)
     put_unsigned(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-/* `value` >= 0 and finite as digits * 10^(exponent - 5) with 100000 <= digits < 1000000, or 0. */
-static uint64_t six_digits(double value, int *exponent)
+enum { DIGITS = 6 };
+
+/* value = d.ddddd * 10^exponent for a finite value > 0; all zeros for 0. */
+static void split_number(double value, char digits[DIGITS], int *exponent)
 {
     *exponent = 0;
-    if (value == 0)
-        return 0;
-    for (; value >= 10; value /= 10)
-        ++*exponent;
-    for (; value < 1; value *= 10)
-        --*exponent;
-    uint64_t digits = (uint64_t)(value * 1e5 + 0.5);
-    if (digits == 1000000) {
-        digits = 100000;
+    while (value >= 10) {
+        value /= 10;
         ++*exponent;
     }
-    return digits;
+    while (value > 0 && value < 1) {
+        value *= 10;
+        --*exponent;
+    }
+    uint32_t rounded = (uint32_t)(value * 1e5 + 0.5);
+    if (rounded == 1000000) {
+        rounded = 100000;
+        ++*exponent;
+    }
+    for (int i = DIGITS; i-- > 0; rounded /= 10)
+        digits[i] = (char)('0' + rounded % 10);
 }
 
 /* As printf's %g, to 6 digits, whose last may differ by one. */
@@ -104,24 +110,19 @@ static void put_number(struct text *text, double value)
         put_string(text, "infinity", 8);
         return;
     }
+    char digits[DIGITS];
     int exponent;
-    uint64_t digits = six_digits(value, &exponent);
-    bool scientific = exponent < -5 || exponent > 5;
-    int point = scientific ? 0 : exponent; /* digits before the point, less one */
+    split_number(value, digits, &exponent);
+    bool scientific = exponent < -5 || exponent >= DIGITS;
+    int last_before_point = scientific ? 0 : exponent;
+    int last = DIGITS - 1; /* that is not a zero behind the point */
+    while (last > last_before_point && last > 0 && digits[last] == '0')
+        last--;
 
-    uint64_t unit = 100000;
-    if (point < 0) {
-        put(text, '0');
-        put(text, '.');
-        for (int i = point + 1; i < 0; i++)
-            put(text, '0');
-    }
-    for (int i = 0; unit > 0 && (digits > 0 || i <= point); i++) {
-        if (i > 0 && i == point + 1)
+    for (int i = last_before_point < 0 ? last_before_point : 0; i <= last; i++) {
+        put(text, i < 0 ? (char)'0' : digits[i]);
+        if (i == last_before_point && i < last)
             put(text, '.');
-        put(text, (char)('0' + digits / unit));
-        digits %= unit;
-        unit /= 10;
     }
     if (scientific) {
         put(text, 'e');
