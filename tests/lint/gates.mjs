@@ -30,6 +30,7 @@ const GATES = {
   biome: () => runPackage('@biomejs/biome/bin/biome', ['check', '--error-on-warnings', '--colors=off', '.'], QUIET),
   tsc: () => runPackage('typescript/bin/tsc', ['-p', 'tsconfig.json'], QUIET),
   'tsc without a DOM': () => runPackage('typescript/bin/tsc', ['-p', 'tests/lint/tsconfig.no-dom.json'], QUIET),
+  knip: () => runPackage('knip/bin/knip.js', ['--no-progress', '--treat-config-hints-as-errors'], QUIET),
   'clang-format': () => run('clang-format-19', ['--dry-run', '-Werror', ...cFiles('c', 'tests')], QUIET),
   'clang-tidy': clangTidy,
   shellcheck: () => run('shellcheck', ['build.sh', '.ci/run'], QUIET),

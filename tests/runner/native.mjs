@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 import { build, mapAtOnce, ROOT, run } from './command.mjs';
 
 /** Reads cmocka's TAP output. A program that died before its last test counts as one failure more. */
-export function countTap(output, code) {
+function countTap(output, code) {
   const count = (pattern) => output.match(pattern)?.length ?? 0;
   const skipped = count(/^(not )?ok \d+ # SKIP/gm);
   const passed = count(/^ok \d+ (?!# SKIP)/gm);
