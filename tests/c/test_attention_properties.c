@@ -16,10 +16,17 @@
 
 enum { CASES = 300 };
 
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
 static void assert_same_bits(const float *actual, const float *expected, size_t n, const char *what)
 {
     for (size_t i = 0; i < n; i++)
-        if (memcmp(actual + i, expected + i, sizeof *actual) != 0)
+        if (bits_of(actual[i]) != bits_of(expected[i]))
             fail_msg("%s: element %zu is %.9g, not %.9g", what, i, (double)actual[i],
                      (double)expected[i]);
 }
