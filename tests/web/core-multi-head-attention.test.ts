@@ -165,7 +165,8 @@ describe('masks', () => {
 describe('initial weights', () => {
   const sizes = { ...defaults(), embedDim: 64, numHeads: 4, kvHeads: 4, kdim: 64, vdim: 64, addBiasKv: true };
   const state = initialStateDict(sizes, 7);
-  const largest = (name: string) => (state[name]?.data ?? []).reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+  const largest = (name: string) =>
+    Array.from(state[name]?.data ?? []).reduce((max, value) => Math.max(max, Math.abs(value)), 0);
 
   it('are bounded as in torch: Xavier uniform, and ±1/√E for the out-projection', () => {
     const bound = Math.sqrt(6 / (64 + 3 * 64));

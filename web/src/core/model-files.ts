@@ -23,9 +23,14 @@ export interface ReadModelOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A source with every address absolute, so that it means the same in a worker, whose own address is another. */
+/**
+ * A source with every address absolute, so that it means the same in a worker, whose own address is another.
+ *
+ * @throws {MultiheadError} `argument` if a file is not given.
+ */
 export function absoluteFiles(source: ModelSource): ModelFiles {
   if (typeof source === 'string' || source instanceof URL) return filesInFolder(folder(source));
+  requireAll(source);
   const entries = Object.entries(source).map(([key, file]) => [key, key === 'name' ? file : absoluteFile(file)]);
   return Object.fromEntries(entries) as ModelFiles;
 }
@@ -51,7 +56,6 @@ function filesInFolder(url: string): ModelFiles {
  */
 export async function readModelFiles(source: ModelSource, options: ReadModelOptions): Promise<LoadedFiles> {
   const files = absoluteFiles(source);
-  requireAll(files);
   const [config, weights, tokenizer, tokenizerConfig] = await Promise.all([
     readJson(files.config, 'config', options),
     readWeights(files.weights, options),

@@ -51,6 +51,7 @@ export class Connection {
 
   /** The value of a call, or its error, thrown here. */
   async call<T>(make: (remote: Remote<WorkerApi>) => Promise<Outcome<T>>): Promise<T> {
+    if (this.#closed) return this.#end;
     const outcome = await Promise.race([make(this.#remote), this.#end]);
     if ('error' in outcome) throw unpackError(outcome.error);
     return outcome.value;
