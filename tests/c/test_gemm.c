@@ -86,15 +86,6 @@ static struct product whole(size_t m, size_t n, size_t k)
     return (struct product){.m = m, .n = n, .k = k, .n1 = n, .k1 = k};
 }
 
-/* What C holds before: NaNs of a pattern that no arithmetic makes. */
-static const uint32_t UNTOUCHED = 0x7fc5a5a5;
-
-static void fill_untouched(float *c, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        memcpy(&c[i], &UNTOUCHED, sizeof UNTOUCHED);
-}
-
 /* One element: near the sum in double, and the very bits of a plain float loop, which says that the
  * sum starts from the bias and runs over k in ascending order, wherever the element lies. */
 static void check_element(const struct product *p, float actual, const float *a, const float *b,
@@ -124,7 +115,8 @@ static void check_product(struct product p)
     const float *bias = random_matrix(&pool, &seed, 1, p.n, 1, 1, p.offset);
     float *packed = pool_floats(&pool, p.offset + mh_packed_size(p.k, p.n)) + p.offset;
     float *c = pool_floats(&pool, p.offset + c_size) + p.offset;
-    fill_untouched(c, c_size);
+    for (size_t i = 0; i < c_size; i++)
+        c[i] = NAN; /* spoils what reads it, and must stay where nothing is asked for */
 
     mh_pack(packed, b, p.k, p.n, p.n, 1);
     const float *given_bias = p.with_bias ? bias : NULL;
@@ -139,7 +131,7 @@ static void check_product(struct product p)
         if (column >= p.n0 && column < p.n1 && column < p.n)
             check_element(&p, c[i], a + row * a_stride, b + column, bias[column]);
         else
-            assert_int_equal(bits_of(c[i]), UNTOUCHED);
+            assert_true(isnan(c[i]));
     }
     pool_free(&pool);
 }

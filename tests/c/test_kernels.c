@@ -19,7 +19,7 @@
 
 /* Every length up to 67, then some on both sides of where sums change blocks. */
 static const size_t LONG[] = {255, 256, 257, 511, 517, 1000};
-enum { EVERY_UP_TO = 67, LENGTHS = EVERY_UP_TO + 1 + sizeof LONG / sizeof *LONG };
+enum { LONGEST = 1000, EVERY_UP_TO = 67, LENGTHS = EVERY_UP_TO + 1 + sizeof LONG / sizeof *LONG };
 
 static size_t length(size_t i)
 {
@@ -267,7 +267,7 @@ static void check_layer_norm(size_t n, int with_weight, int with_bias, float mid
     const float *weight = with_weight ? input_row(&pool, n, 0.5f, 2.0f) : NULL;
     const float *bias = with_bias ? input_row(&pool, n, -1.0f, 1.0f) : NULL;
     float *out = output_row(&pool, n);
-    double *expected = pool_take(&pool, n, sizeof *expected);
+    double expected[LONGEST];
     layer_norm_reference(expected, x, weight, bias, (double)epsilon, n);
     mh_row_layer_norm(out, x, weight, bias, epsilon, n);
     check_marks(out, n);
@@ -286,6 +286,20 @@ static void layer_norm_of_rows_of_every_length(void **state)
         check_layer_norm(length(i), 0, 1, 0.0f);
         check_layer_norm(length(i), 0, 0, 0.0f);
         check_layer_norm(length(i), 1, 1, 1000.0f); /* far from 0 */
+    }
+}
+
+static void layer_norm_of_a_row_with_nan_or_infinity_is_nan(void **state)
+{
+    (void)state;
+    const float bad[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < 3 * 11; i++) {
+        float x[11] = {1.0f, 2.0f, 3.0f};
+        float out[11];
+        x[i / 3] = bad[i % 3];
+        mh_row_layer_norm(out, x, NULL, NULL, 1e-5f, 11);
+        for (size_t j = 0; j < 11; j++)
+            assert_true(isnan(out[j]));
     }
 }
 
@@ -355,6 +369,11 @@ static void activations_of_special_numbers(void **state)
     assert_all_close(out, expected, 6, 1e24);
     mh_row_relu(out, x, 6);
     assert_all_close(out, expected, 6, 1e24);
+    const float least = -INFINITY;
+    mh_row_gelu(out, &least, 1);
+    assert_close(out[0], 0.0, 0.0);
+    mh_row_gelu_tanh(out, &least, 1);
+    assert_true(isnan(out[0]));
 }
 
 /* ===== Guard, entropy ======================================================================= */
@@ -456,6 +475,7 @@ int main(void)
         cmocka_unit_test(scale_is_one_product_for_each_element),
         cmocka_unit_test(add_is_one_sum_for_each_element),
         cmocka_unit_test(layer_norm_of_rows_of_every_length),
+        cmocka_unit_test(layer_norm_of_a_row_with_nan_or_infinity_is_nan),
         cmocka_unit_test(layer_norm_of_a_constant_row_is_the_bias),
         cmocka_unit_test(activations_of_rows_of_every_length),
         cmocka_unit_test(gelu_is_accurate_everywhere),
