@@ -11,6 +11,7 @@
 #   ./build.sh doctor     names the tools that are there and those that are missing
 #
 #   --sanitize            native: with address and undefined-behaviour sanitizers, in build/native-sanitize
+#   --clang               native: with clang, in build/native-clang or build/native-clang-sanitize
 #
 #   CC                    the native C compiler; gcc or clang if not set
 #   EMSDK                 an Emscripten SDK, used when emcc is not on PATH
@@ -418,7 +419,6 @@ build_native() {
     local folder=$1 library=$1/libmultihead.a support test
     shift
     MODE_FLAGS=("$@")
-    find_native_compiler
     say "native ($NATIVE_CC):"
     compile "$folder/library" "$(echo c/src/*/*.c)" "$NATIVE_CC" "${MODE_FLAGS[@]}" "${C_FLAGS[@]}"
     if ! newer_than "$library" "${OBJECTS[@]}"; then
@@ -437,8 +437,10 @@ build_native() {
     say "  $library and $(find "$folder/tests" -type f | wc -l | tr -d ' ') test programs"
 }
 
-find_fuzzing_clang() {
+# A clang that has its run-time libraries: Debian packs them apart.
+find_clang() {
     local candidate
+    mkdir -p build/fuzz
     for candidate in ${CC:+"$CC"} "${RELAXED_CLANGS[@]/#/clang-}" clang; do
         if have "$candidate" && echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
             "$candidate" -fsanitize=fuzzer -xc - -o build/fuzz/probe 2>/dev/null; then
@@ -446,13 +448,12 @@ find_fuzzing_clang() {
             return
         fi
     done
-    fail "fuzzing needs clang with libFuzzer; Debian, Ubuntu:  sudo apt-get install clang-22 libclang-rt-22-dev"
+    fail "there is no clang with its sanitizers and libFuzzer; Debian, Ubuntu:  sudo apt-get install clang-19 libclang-rt-19-dev"
 }
 
 build_fuzz() {
     local target flags=("${SANITIZE_FLAGS[@]}" -fsanitize=fuzzer-no-link) library
-    mkdir -p build/fuzz
-    find_fuzzing_clang
+    find_clang
     say "fuzz ($NATIVE_CC):"
     compile build/fuzz/library "$(echo c/src/*/*.c)" "$NATIVE_CC" "${flags[@]}" "${C_FLAGS[@]}"
     library=("${OBJECTS[@]}")
@@ -549,10 +550,11 @@ wait_for_turn() {
 }
 
 main() {
-    local command=all sanitize=0 argument
+    local command=all sanitize='' clang='' argument
     for argument in "$@"; do
         case $argument in
-            --sanitize) sanitize=1 ;;
+            --sanitize) sanitize=-sanitize ;;
+            --clang) clang=-clang ;;
             all | wasm | native | web | fuzz | format | clean | doctor) command=$argument ;;
             *) fail "unknown argument '$argument'; the first lines of build.sh name the commands" ;;
         esac
@@ -565,10 +567,11 @@ main() {
             ;;
         wasm) build_wasm ;;
         native)
-            if [ "$sanitize" = 1 ]; then
-                build_native build/native-sanitize "${SANITIZE_FLAGS[@]}"
+            if [ "$clang" ]; then find_clang; else find_native_compiler; fi
+            if [ "$sanitize" ]; then
+                build_native "build/native$clang-sanitize" "${SANITIZE_FLAGS[@]}"
             else
-                build_native build/native "${NATIVE_FLAGS[@]}"
+                build_native "build/native$clang" "${NATIVE_FLAGS[@]}"
             fi
             ;;
         web) build_web ;;

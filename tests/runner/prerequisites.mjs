@@ -16,6 +16,7 @@ const TOOLS = [
     apt: 'gcc libc6-dev',
     found: async () => (await has('gcc')) || has('clang'),
   },
+  { name: 'clang with libFuzzer', groups: ['native'], apt: 'clang-19 libclang-rt-19-dev', found: hasLibFuzzer },
   { name: 'cmocka', groups: ['native'], apt: 'libcmocka-dev', found: () => hasFile(CMOCKA_HEADERS, 'cmocka.h') },
   { name: 'Chromium', groups: ['package', 'e2e'], apt: 'chromium', found: hasChromium },
   { name: 'a Chinese font', groups: ['e2e'], apt: 'fonts-noto-cjk', found: () => CHINESE_FONTS.some(hasEntries) },
@@ -29,6 +30,14 @@ function hasEntries(folder) {
   return existsSync(folder) && readdirSync(folder).length > 0;
 }
 
+/** Debian packs clang's run-time libraries apart from clang. */
+async function hasLibFuzzer() {
+  const program = 'int LLVMFuzzerTestOneInput(void) { return 0; }';
+  const clangs = 'clang clang-26 clang-25 clang-24 clang-23 clang-22 clang-21 clang-20 clang-19';
+  const probe = `for c in ${clangs}; do echo '${program}' | $c -fsanitize=fuzzer -xc - -o /dev/null && exit; done; exit 1`;
+  return (await run('sh', ['-c', probe], { quiet: true })).code === 0;
+}
+
 /** `CHROMIUM` names another browser of the family; tests/e2e/support/browser.ts reads it too. */
 function hasChromium() {
   return existsSync(process.env.CHROMIUM ?? '/usr/bin/chromium');
@@ -40,17 +49,20 @@ async function missingTools(groups) {
   return wanted.filter((_, index) => !found[index]);
 }
 
-async function aptInstall(packages) {
-  console.log(`installing ${packages.join(' ')} by apt`);
+/** One by one, so that a package that a distribution does not have takes no other with it. */
+async function aptInstall(missing) {
   const env = { DEBIAN_FRONTEND: 'noninteractive' };
   await run('apt-get', ['update', '-qq'], { env });
-  await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], { env, quiet: true });
+  for (const { apt } of missing) {
+    console.log(`installing ${apt} by apt`);
+    await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...apt.split(' ')], { env, quiet: true });
+  }
 }
 
 async function installTools(groups) {
   let missing = await missingTools(groups);
   if (missing.length > 0 && process.getuid?.() === 0 && (await has('apt-get'))) {
-    await aptInstall(missing.flatMap(({ apt }) => apt.split(' ')));
+    await aptInstall(missing);
     missing = await missingTools(groups);
   }
   for (const { name, apt } of missing) {
