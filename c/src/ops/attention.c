@@ -219,24 +219,40 @@ static void hand_out_weights(const struct mh_attention *a, const struct row_bloc
 
 /* ===== Output =============================================================================== */
 
+/* sum [DV] = weights V over a range of keys, leaving out those whose weight is zero. Each run of
+ * the others goes on from the sum of the runs before it, as the bias of its product, so that the
+ * bits are those of one product in which the zeros met numbers. */
+static void sum_seen_values(const struct pass *pass, const float *weights, struct mh_range keys,
+                            float *sum, float *sum_before)
+{
+    const struct mh_attention *a = pass->a;
+    memset(sum, 0, a->value_dim * sizeof *sum);
+    for (size_t j = keys.begin; j < keys.end;) {
+        size_t begin = j;
+        while (j < keys.end && weights[j] != 0.0f) /* NaN too */
+            j++;
+        if (j == begin) {
+            j++;
+            continue;
+        }
+        memcpy(sum_before, sum, a->value_dim * sizeof *sum);
+        mh_gemm_range(sum, a->value_dim, weights, a->keys, pass->scratch.values, sum_before, 1,
+                      a->value_dim, a->keys, 0, a->value_dim, begin, j);
+    }
+}
+
 /* The output of one row without the products of weights that are zero. A hidden key must have no
  * influence at all, but in the block's product its value meets a zero weight, and 0 * NaN is NaN:
  * a row that came out NaN or infinite is done again here. */
 static void output_row_carefully(const struct pass *pass, const struct row_block *block,
                                  const float *weights, float *out)
 {
-    const struct mh_attention *a = pass->a;
-    for (size_t d = 0; d < a->value_dim; d++) {
-        const float *column =
-            pass->scratch.values + (d - d % MH_GEMM_COLUMNS) * a->keys + d % MH_GEMM_COLUMNS;
-        out[d] = 0.0f;
-        for (size_t r = 0; r < MH_KEY_RANGES; r++) {
-            float sum = 0.0f;
-            for (size_t j = block->hull.of[r].begin; j < block->hull.of[r].end; j++)
-                if (weights[j] != 0.0f)
-                    sum += weights[j] * column[j * MH_GEMM_COLUMNS];
-            out[d] += sum;
-        }
+    size_t width = pass->a->value_dim;
+    float *sum = pass->scratch.part, *sum_before = sum + width;
+    memset(out, 0, width * sizeof *out);
+    for (size_t r = 0; r < MH_KEY_RANGES; r++) {
+        sum_seen_values(pass, weights, block->hull.of[r], sum, sum_before);
+        mh_row_add(out, out, sum, width);
     }
 }
 
