@@ -65,7 +65,7 @@ export function labelOf(entry: string, notation: Notation): string {
 }
 
 /** White space by the usual visible signs. */
-export function showSpaces(text: string): string {
+function showSpaces(text: string): string {
   const signs: Record<string, string> = { '\n': '↵', '\t': '⇥' };
   return text.replace(/\s/gu, (space) => signs[space] ?? '␣');
 }
