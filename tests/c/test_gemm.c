@@ -162,6 +162,20 @@ static void products_of_every_size_along_each_axis(void **state)
     }
 }
 
+static void products_of_long_sums(void **state)
+{
+    (void)state;
+    for (size_t k = 255; k <= 1023; k += 256) {
+        struct product p = whole(3, NR + 7, k);
+        p.with_bias = 1;
+        check_product(p);
+        p.summed_in_parts = 1;
+        p.k0 = 3;
+        p.k1 = k - 2;
+        check_product(p);
+    }
+}
+
 static void products_of_rows_with_gaps_and_odd_addresses(void **state)
 {
     (void)state;
@@ -247,6 +261,7 @@ int main(void)
         cmocka_unit_test(packing_follows_any_strides_and_pads_with_zeros),
         cmocka_unit_test(products_of_every_small_size),
         cmocka_unit_test(products_of_every_size_along_each_axis),
+        cmocka_unit_test(products_of_long_sums),
         cmocka_unit_test(products_of_rows_with_gaps_and_odd_addresses),
         cmocka_unit_test(only_the_columns_asked_for_are_written),
         cmocka_unit_test(sums_over_a_part_of_k),
