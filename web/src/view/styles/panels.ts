@@ -39,7 +39,8 @@ export const panels = css`
     --mh-map-max-height: max(200px, calc(100cqh - 30px));
   }
   .maps.several {
-    --mh-map-max-height: max(200px, calc(100cqh / var(--rows) - 62px));
+    /* Small maps whole rather than parts of them: the stage scrolls. */
+    --mh-map-max-height: max(360px, calc(100cqh / var(--rows) - 62px));
   }
   .map {
     margin: 0;

@@ -21,6 +21,7 @@ export const sentence = css`
     line-height: 24px;
     resize: none;
     field-sizing: content;
+    max-block-size: 138px;
   }
   .examples {
     max-inline-size: 8.5rem;
@@ -38,15 +39,20 @@ export const sentence = css`
     flex-wrap: wrap;
     align-items: end;
     gap: 2px 4px;
-    min-block-size: 122px;
+    min-block-size: 98px;
+    /* A long text must not push the picture off the screen. */
+    max-block-size: 200px;
+    overflow: auto;
+    scrollbar-width: thin;
     align-content: start;
+    --bar: 12px;
   }
   .chip {
     display: flex;
     flex-direction: column;
     align-items: stretch;
     min-inline-size: 30px;
-    min-block-size: 60px;
+    min-block-size: calc(36px + var(--bar));
     padding: 0;
     border: 0;
     border-radius: 4px;
@@ -55,7 +61,7 @@ export const sentence = css`
   }
   .chip .bar {
     position: relative;
-    block-size: 36px;
+    block-size: calc(12px + var(--bar));
     margin-inline: 3px;
     border-block-end: 1px solid var(--mh-line);
   }
@@ -63,19 +69,19 @@ export const sentence = css`
     position: absolute;
     inset-inline: 0;
     inset-block-end: 0;
-    block-size: calc(var(--share) * 24px);
+    block-size: calc(var(--share) * var(--bar));
     background: var(--mh-data);
   }
   .chip .bar i.before {
     inset-inline: -3px;
-    block-size: calc(var(--before) * 24px);
+    block-size: calc(var(--before) * var(--bar));
     border-block-start: 2px solid var(--mh-accent);
     background: none;
   }
   .chip .bar b {
     position: absolute;
     inset-inline: -6px;
-    inset-block-end: calc(max(var(--share), var(--before)) * 24px);
+    inset-block-end: calc(max(var(--share), var(--before)) * var(--bar));
     font-size: 11px;
     font-weight: 600;
     line-height: 14px;
@@ -134,6 +140,7 @@ export const sentence = css`
     }
     .chips {
       min-block-size: 60px;
+      --bar: 24px;
     }
   }
   @container (min-width: 1320px) {
@@ -142,8 +149,6 @@ export const sentence = css`
     }
     .chips {
       max-block-size: 124px;
-      overflow: auto;
-      scrollbar-width: thin;
     }
   }
 `;
