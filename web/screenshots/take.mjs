@@ -1,0 +1,40 @@
+// Takes the README's pictures of the built page: ./build.sh all && node web/screenshots/take.mjs
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { staticServer } from '../static-server.mjs';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+const pictures = [
+  { name: 'explore', locale: 'en', colorScheme: 'light', viewport: { width: 1440, height: 900 } },
+  { name: 'explore-zh', locale: 'zh-CN', colorScheme: 'dark', viewport: { width: 1440, height: 900 } },
+];
+
+const server = staticServer(here('../../build/site'));
+await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+});
+for (const { name, ...options } of pictures) {
+  const page = await browser.newPage(options);
+  await page.addInitScript(() => {
+    window.answered = new Promise((resolve) => addEventListener('multihead-answer', resolve, { once: true }));
+  });
+  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  await page.evaluate(async () => {
+    await window.answered;
+    // Typing once more shows the time from key to pixels in the proof.
+    const lens = document.querySelector('multihead-lens');
+    for (const text of [`${lens.text} `, lens.text]) {
+      const answer = new Promise((resolve) => lens.addEventListener('multihead-answer', resolve, { once: true }));
+      lens.change((state) => ({ ...state, text }));
+      await answer;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  });
+  await page.screenshot({ path: here(`${name}.png`) });
+  await page.close();
+}
+await browser.close();
+server.close();
