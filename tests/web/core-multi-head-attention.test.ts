@@ -2,6 +2,8 @@
  * MultiHeadAttention: its options, shapes, states and messages. That its numbers are PyTorch's is tested in tests/wasm,
  * over recorded and random cases.
  */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { initialStateDict, parameterShapes } from '../../web/src/core/state-dict.js';
 import {
@@ -311,6 +313,29 @@ describe('life', () => {
     const module = make();
     module[Symbol.dispose]();
     expect(() => module.forward(x, x, x)).toThrow('disposed');
+  });
+
+  it('ends with the last reference, if nobody disposed it', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    const own = await loadEngine();
+    const forget = () => {
+      for (let i = 0; i < 50; i++) new MultiHeadAttention(own, { embedDim: 128, numHeads: 2 });
+    };
+    const settle = async () => {
+      for (let i = 0; i < 3; i++) {
+        collect();
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    };
+    forget();
+    await settle();
+    const { bytes } = own.memory;
+    for (let i = 0; i < 5; i++) {
+      forget();
+      await settle();
+    }
+    expect(own.memory.bytes).toBe(bytes);
   });
 
   it('shares an engine among modules made by create', async () => {

@@ -1,7 +1,7 @@
 /** Tokens with the text they cover, for the shipped tokenizer and for small ones of the other common kinds. */
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { splitGraphemes, wellFormed } from '../../web/src/core/token-spans.js';
 import { ModelTokenizer } from '../../web/src/core/tokenizer.js';
 import type { Token } from '../../web/src/index.js';
@@ -182,6 +182,19 @@ describe('the shipped tokenizer', () => {
     expect(tokenizer.label(4)).toBe('[MASK]');
     expect(tokenizer.label(99_999)).toBe('#99999');
   });
+});
+
+describe('where the host cannot segment text', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it.each(['a\r\nb', 'e\u0301\u0323x', '👨‍👩‍👧 👍🏽 🇨🇳🇩🇪 ❤️‍🔥 1️⃣', '苹果，é', '', '\ud83d'])(
+    'splits %j as it would',
+    (text) => {
+      const byHost = splitGraphemes(text);
+      vi.stubGlobal('Intl', {});
+      expect(splitGraphemes(text)).toEqual(byHost);
+    },
+  );
 });
 
 // ===== Other kinds =====

@@ -64,9 +64,17 @@ export function wellFormed(text: string): string {
 
 /** What a reader takes for one character: letters with their accents, emoji with their parts. */
 export function splitGraphemes(text: string): Span[] {
-  const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-  return Array.from(segmenter.segment(text), ({ index, segment }) => ({ start: index, end: index + segment.length }));
+  return Array.from(segments(text), ({ index, segment }) => ({ start: index, end: index + segment.length }));
 }
+
+/** By the host where it can (Firefox before 125 cannot), else by the rules that matter most. */
+function segments(text: string): Iterable<{ readonly index: number; readonly segment: string }> {
+  if ('Segmenter' in Intl) return new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text);
+  return Array.from(text.matchAll(GRAPHEME), (match) => ({ index: match.index, segment: match[0] }));
+}
+
+/** A line end, a flag, or a character with its marks, skin tone, and what a joiner joins to it. */
+const GRAPHEME = /\r\n|\p{RI}\p{RI}|.(?:[\p{M}\p{Emoji_Modifier}\u200d]|(?<=\u200d).)*/gsu;
 
 function withoutLeadingSpace(text: string, graphemes: readonly Span[]): Span {
   const visible = graphemes.find((span) => !isSpace(text.slice(span.start, span.end)));

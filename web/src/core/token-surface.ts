@@ -129,6 +129,8 @@ function sequenceLength(lead: number): number {
 }
 
 function tryDecode(decoder: TextDecoder, sequence: readonly { readonly byte: number }[]): string | undefined {
+  const [first] = sequence;
+  if (first && first.byte < 0x80) return String.fromCharCode(first.byte);
   try {
     return decoder.decode(Uint8Array.from(sequence, ({ byte }) => byte));
   } catch {

@@ -84,7 +84,7 @@ class RemoteModel implements Model {
       signal?.throwIfAborted();
       return this.#call((remote) => remote.run(input, portable));
     });
-    this.#lastRun = result.catch(() => {});
+    this.#lastRun = result.then(ignore, ignore);
     return signal ? unlessAborted(result, signal) : result;
   }
 
@@ -123,6 +123,8 @@ class RemoteModel implements Model {
     this.#connection.catch(() => {});
   }
 }
+
+function ignore(): void {}
 
 /** The worker or the engine in it is gone. */
 function isFatal(thrown: unknown): boolean {

@@ -9,18 +9,14 @@ const HELLO_MILLISECONDS = 30_000;
 export class Connection {
   readonly #worker: Worker;
   readonly #remote: Remote<WorkerApi>;
-  /** Never resolves; rejects when the worker has failed or was closed, and with it every call under way. */
-  readonly #end: Promise<never>;
-  #reject: (reason: unknown) => void = () => {};
-  #closed = false;
+  /** How to reject each call under way. */
+  readonly #pending = new Set<(reason: unknown) => void>();
+  /** Why the worker has ended. */
+  #ended: { readonly reason: unknown } | undefined;
 
   private constructor(worker: Worker) {
     this.#worker = worker;
     this.#remote = wrap<WorkerApi>(worker);
-    this.#end = new Promise((_, reject) => {
-      this.#reject = reject;
-    });
-    this.#end.catch(() => {});
     worker.addEventListener('error', (event) => {
       // A script that cannot be loaded says nothing.
       this.close(workerError(event.message || 'its script could not be loaded'));
@@ -42,7 +38,7 @@ export class Connection {
     }
     const timer = setTimeout(() => connection.close(workerError('it does not answer')), HELLO_MILLISECONDS);
     try {
-      await Promise.race([connection.#remote.hello(), connection.#end]);
+      await connection.#unlessEnded(() => connection.#remote.hello());
     } finally {
       clearTimeout(timer);
     }
@@ -51,19 +47,32 @@ export class Connection {
 
   /** The value of a call, or its error, thrown here. */
   async call<T>(make: (remote: Remote<WorkerApi>) => Promise<Outcome<T>>): Promise<T> {
-    if (this.#closed) return this.#end;
-    const outcome = await Promise.race([make(this.#remote), this.#end]);
+    const outcome = await this.#unlessEnded(() => make(this.#remote));
     if ('error' in outcome) throw unpackError(outcome.error);
     return outcome.value;
   }
 
-  /** Ends the worker; calls under way reject with `reason`. */
+  /** Ends the worker; calls under way, and later ones, reject with `reason`. */
   close(reason: unknown): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#reject(reason);
+    if (this.#ended) return;
+    this.#ended = { reason };
+    for (const reject of this.#pending) reject(reason);
     this.#remote[releaseProxy]();
     this.#worker.terminate();
+  }
+
+  /** Not a race with one long-lived promise, which would keep the result of every call. */
+  #unlessEnded<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended) {
+        reject(this.#ended.reason);
+        return;
+      }
+      this.#pending.add(reject);
+      work()
+        .then(resolve, reject)
+        .finally(() => this.#pending.delete(reject));
+    });
   }
 }
 
