@@ -524,7 +524,7 @@ format_c() {
     local candidate
     for candidate in clang-format-19 clang-format; do
         if have "$candidate"; then
-            find c tests -name '*.[ch]' -print0 | xargs -0 "$candidate" -i
+            find c tests -name '*.[ch]' -not -path '*/node_modules/*' -print0 | xargs -0 "$candidate" -i
             return
         fi
     done

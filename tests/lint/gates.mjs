@@ -6,7 +6,7 @@ import { mapAtOnce, ROOT, run, runPackage } from '../runner/command.mjs';
 function cFiles(...folders) {
   return folders.flatMap((folder) =>
     readdirSync(ROOT + folder, { recursive: true })
-      .filter((name) => /\.[ch]$/.test(name))
+      .filter((name) => /\.[ch]$/.test(name) && !name.includes('node_modules'))
       .map((name) => `${folder}/${name}`),
   );
 }
