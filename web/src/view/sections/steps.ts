@@ -1,62 +1,83 @@
-/** One row of attention as arithmetic: q·k, scaled and masked, over temperature, softmax. Every number follows from the one above. */
-import { html, nothing, type TemplateResult } from 'lit';
+/** One row of attention as a table of its arithmetic (row-steps.ts), with bars over it. */
+import { html, type TemplateResult } from 'lit';
+import { formatFactor } from '../format.js';
+import { mapRow, type ShownMap } from '../maps.js';
 import { formatNumber, formatWeight } from '../pictures/format.js';
 import { tokenText } from '../pictures/token-text.js';
+import { rowSteps, type StepKind, seesKey } from '../row-steps.js';
+import { ablationOf } from '../state.js';
 import type { LensContext } from './context.js';
 
-interface Step {
-  readonly name: string;
-  readonly note: string;
-  readonly values: readonly string[];
+/** The factor on q·k that the engine used. */
+export function scaleFactor({ answer, state, model }: LensContext): number {
+  const { scale } = answer?.state ?? state;
+  if (typeof scale === 'number') return scale;
+  return scale === 'none' ? 1 : 1 / Math.sqrt(model?.info.headDim ?? 1);
 }
 
-/** The factor on q·k that the engine used. */
-export function scaleFactor({ state, model }: LensContext): number {
-  if (typeof state.scale === 'number') return state.scale;
-  return state.scale === 'none' ? 1 : 1 / Math.sqrt(model?.info.headDim ?? 1);
+/** Is this one head, ablated so that its weights are equal? */
+export function isUniform({ answer, state }: LensContext, { heads }: ShownMap): boolean {
+  const [head] = heads;
+  return heads.length === 1 && head !== undefined && ablationOf(answer?.state ?? state, head) === 'uniform';
 }
+
+/** What stands before a row of the table. */
+function stepName(kind: StepKind, lens: LensContext, seesAnyKey: boolean): { name: string; note: string } {
+  const { t } = lens;
+  switch (kind) {
+    case 'raw':
+      return { name: 'q·k', note: t('steps.rawNote') };
+    case 'scaled':
+      return { name: `× ${formatFactor(scaleFactor(lens))}`, note: t('steps.scoresNote') };
+    case 'heated':
+      return { name: `÷ ${formatFactor(lens.answer?.state.temperature ?? 1)}`, note: t('temperature') };
+    case 'uniform':
+      return { name: t('ablate.uniform'), note: t('steps.uniformNote') };
+    case 'exponents':
+      return { name: 'e^(x − max)', note: t('steps.exponentNote') };
+    case 'weights':
+      return seesAnyKey
+        ? { name: '÷ Σ', note: t('steps.weightsNote') }
+        : { name: t('reading.weight'), note: t('steps.noKeyNote') };
+  }
+}
+
+const formats: Record<StepKind, (value: number) => string> = {
+  raw: formatNumber,
+  scaled: formatNumber,
+  heated: formatNumber,
+  uniform: formatNumber,
+  exponents: formatWeight,
+  weights: formatWeight,
+};
 
 export function steps(lens: LensContext): TemplateResult {
   const { answer, maps, state, t } = lens;
   const map = maps[0];
   const tokens = answer?.result.tokens ?? [];
-  const query = state.query ?? tokens.length - 1;
+  const size = tokens.length;
+  const query = state.query ?? size - 1;
   const queryToken = tokens[query];
   if (!map?.scores || !map.rawScores || !queryToken)
     return html`<p class="note">${t('reading.average', { count: map?.heads.length ?? 0 })}</p>`;
 
-  const size = tokens.length;
-  const row = <T extends Float32Array>(data: T) => [...data.subarray(query * size, (query + 1) * size)];
-  const scores = row(map.scores);
-  const weights = row(map.weights);
-  const heated = state.temperature !== 1;
-  const exponents = scores.map((score) =>
-    Math.exp(score / state.temperature - Math.max(...scores) / state.temperature),
-  );
-  const all: (Step | null)[] = [
-    { name: 'q·k', note: t('steps.rawNote'), values: row(map.rawScores).map(formatNumber) },
-    {
-      name: `× ${formatNumber(scaleFactor(lens))}`,
-      note: t('steps.scoresNote'),
-      values: scores.map(formatNumber),
-    },
-    heated
-      ? {
-          name: `÷ ${formatNumber(state.temperature)}`,
-          note: t('temperature'),
-          values: scores.map((score) => formatNumber(score / state.temperature)),
-        }
-      : null,
-    { name: 'e^(x − max)', note: t('steps.exponentNote'), values: exponents.map(formatWeight) },
-    { name: '÷ Σ', note: t('steps.weightsNote'), values: weights.map(formatWeight) },
-  ];
+  const scores = mapRow(map.scores, query, size);
+  const weights = mapRow(map.weights, query, size);
+  const all = rowSteps({
+    rawScores: mapRow(map.rawScores, query, size),
+    scores,
+    weights,
+    factor: scaleFactor(lens),
+    temperature: answer?.state.temperature ?? 1,
+    uniform: isUniform(lens, map),
+  });
   return html`
     <p class="note">${t('steps.hint', { token: tokenText(queryToken) })}</p>
     <mh-bars
       .keys=${tokens}
       .query=${query}
       .queryText=${tokenText(queryToken)}
-      .weights=${map.weights.subarray(query * size, (query + 1) * size)}
+      .weights=${weights}
       .baseline=${map.baseline?.subarray(query * size, (query + 1) * size) ?? null}
       .visible=${map.visible.subarray(query * size, (query + 1) * size)}
       .cell=${lens.pointed}
@@ -72,19 +93,18 @@ export function steps(lens: LensContext): TemplateResult {
           </tr>
         </thead>
         <tbody>
-          ${all.map((step) =>
-            step === null
-              ? nothing
-              : html`<tr>
-                  <th scope="row">${step.name}<small>${step.note}</small></th>
-                  ${step.values.map(
-                    (value, key) =>
-                      html`<td style="--weight: ${weights[key] ?? 0}" class=${map.visible[query * size + key] ? '' : 'masked'}>
-                        ${value}
-                      </td>`,
-                  )}
-                </tr>`,
-          )}
+          ${all.map(({ kind, values }) => {
+            const { name, note } = stepName(kind, lens, seesKey(scores));
+            return html`<tr>
+              <th scope="row">${name}<small>${note}</small></th>
+              ${values.map(
+                (value, key) =>
+                  html`<td style="--weight: ${weights[key] ?? 0}" class=${map.visible[query * size + key] ? '' : 'masked'}>
+                    ${formats[kind](value)}
+                  </td>`,
+              )}
+            </tr>`;
+          })}
         </tbody>
       </table>
     </div>
