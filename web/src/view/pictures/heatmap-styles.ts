@@ -29,9 +29,21 @@ export const heatmapStyles = css`
     background: var(--paper);
   }
   svg {
-    display: block;
+    position: absolute;
+    inset: 0;
+    inline-size: 100%;
+    block-size: 100%;
     overflow: visible;
+    pointer-events: none;
+  }
+  .columns,
+  .rows,
+  .values {
     cursor: default;
+  }
+  .columns .labels {
+    position: absolute;
+    inset: 0;
   }
   .corner {
     grid-area: 1 / 1;
@@ -72,9 +84,6 @@ export const heatmapStyles = css`
     position: absolute;
     image-rendering: pixelated;
   }
-  text {
-    fill: var(--muted);
-  }
   text.lit {
     fill: var(--ink);
     font-weight: 700;
@@ -82,17 +91,6 @@ export const heatmapStyles = css`
   text.chosen {
     fill: var(--accent);
     font-weight: 700;
-  }
-  .values text {
-    text-anchor: end;
-    dominant-baseline: central;
-  }
-  .track {
-    fill: var(--line);
-    opacity: 0.35;
-  }
-  .bar {
-    fill: var(--muted);
   }
 
   /* Crosshair: outlines, not fills, so that the colours beneath keep their meaning. */
@@ -275,21 +273,14 @@ export const heatmapStyles = css`
     .band {
       outline-width: 2px;
     }
-    text {
-      fill: var(--ink);
-    }
   }
   @media (forced-colors: active) {
     .band,
     .spot {
       outline-color: Highlight;
     }
-    text,
     text.lit,
     text.chosen {
-      fill: CanvasText;
-    }
-    .bar {
       fill: CanvasText;
     }
     canvas {

@@ -4,7 +4,7 @@
  */
 import { pictureScale } from './colour.js';
 import type { GridPosition } from './grid-nav.js';
-import { drawLabels, drawRowValues, markLabels } from './heatmap-panes.js';
+import { type Box, drawRowValues, LabelPane } from './heatmap-panes.js';
 import { LABEL, placeColumnLabels, placeRowLabels } from './labels.js';
 import {
   covers,
@@ -35,9 +35,9 @@ interface Parts {
   readonly plane: HTMLElement;
   readonly map: HTMLElement;
   readonly canvas: HTMLCanvasElement;
-  readonly columns: SVGSVGElement;
-  readonly rows: SVGSVGElement;
-  readonly values: SVGSVGElement;
+  readonly columnLabels: HTMLElement;
+  readonly values: HTMLElement;
+  readonly valuesCanvas: HTMLCanvasElement;
   readonly rowBand: HTMLElement;
   readonly columnBand: HTMLElement;
   readonly chosenBand: HTMLElement;
@@ -54,17 +54,27 @@ interface Drawn {
   readonly layout: MapLayout;
 }
 
+interface ScrollerSize {
+  readonly width: number;
+  readonly height: number;
+}
+
 /** What a picture is drawn into: see ThemeController. */
 type Surroundings = Pick<ThemeController, 'theme' | 'width'>;
 
 export class MapSurface {
   readonly #parts: Parts;
+  readonly #columns: LabelPane;
+  readonly #rows: LabelPane;
   readonly #surroundings: Surroundings;
   #zoom: Zoom = 'auto';
   #drawn: Drawn | null = null;
   #window: MapWindow | null = null;
   /** Whether the labels of the drawn window stand. */
   #labelled = false;
+  /** How far it is scrolled, as last told. */
+  #scroll = { left: 0, top: 0 };
+  #scrollerRead: (ScrollerSize & { readonly given: string }) | null = null;
   /** The most height there is, read with this theme. */
   #limit: { readonly height: number; readonly theme: PictureTheme } | null = null;
 
@@ -77,14 +87,16 @@ export class MapSurface {
       plane: find('.plane'),
       map: find('.map'),
       canvas: find('canvas'),
-      columns: find('.columns svg'),
-      rows: find('.rows'),
+      columnLabels: find('.columns .labels'),
       values: find('.values'),
+      valuesCanvas: find('.values canvas'),
       rowBand: find('.band.row:not(.chosen)'),
       columnBand: find('.band.column'),
       chosenBand: find('.band.chosen'),
       spot: find('.spot'),
     };
+    this.#columns = new LabelPane(find('.columns'));
+    this.#rows = new LabelPane(find('.rows'));
   }
 
   /** False once the elements it drew on have left the page. */
@@ -126,26 +138,25 @@ export class MapSurface {
 
   /** Gives the panes their sizes. */
   #applyLayout(layout: MapLayout): void {
-    const { plane, map, columns, rows, values } = this.#parts;
+    const { plane, map, values } = this.#parts;
     const { rowLabelWidth, columnLabelHeight, mapWidth, mapHeight, rightWidth, valuesWidth } = layout;
     plane.style.gridTemplate = `${columnLabelHeight}px ${mapHeight}px / ${rowLabelWidth}px ${mapWidth}px ${rightWidth}px`;
     map.style.setProperty('--cell', `${layout.cell}px`);
     map.style.setProperty('--row-label-width', `${rowLabelWidth}px`);
     map.style.setProperty('--column-label-height', `${columnLabelHeight}px`);
-    resize(columns, mapWidth, columnLabelHeight);
-    resize(rows, rowLabelWidth, mapHeight);
-    resize(values, valuesWidth, mapHeight);
+    values.style.width = `${valuesWidth}px`;
   }
 
   /** After scrolling: draws the cells in view, unless they are drawn already. */
   scrolled(): void {
     if (!this.#drawn) return;
-    const { map, scroller, columns } = this.#parts;
-    map.style.setProperty('--scroll-left', `${scroller.scrollLeft}px`);
-    map.style.setProperty('--scroll-top', `${scroller.scrollTop}px`);
+    const { map, scroller, columnLabels } = this.#parts;
+    this.#scroll = { left: scroller.scrollLeft, top: scroller.scrollTop };
+    map.style.setProperty('--scroll-left', `${this.#scroll.left}px`);
+    map.style.setProperty('--scroll-top', `${this.#scroll.top}px`);
     const { layout } = this.#drawn;
     const view = this.#view(layout);
-    columns.style.clipPath = layout.fits ? '' : labelClip(layout, view);
+    columnLabels.style.clipPath = layout.fits ? '' : labelClip(layout, view);
     if (!this.#window || !covers(this.#window, windowOf(layout, view, this.#size, 0))) this.#draw(null);
   }
 
@@ -158,13 +169,13 @@ export class MapSurface {
   #draw(given: MapWindow | null): void {
     if (!this.#drawn) return;
     const { picture, theme, layout } = this.#drawn;
-    const { canvas, columns } = this.#parts;
+    const { canvas, columnLabels } = this.#parts;
     const view = given ? null : this.#view(layout);
     const window = view ? windowOf(layout, view, this.#size, MARGIN) : (given as MapWindow);
     if (view) {
       this.#window = window;
       this.#labelled = false;
-      columns.style.clipPath = layout.fits ? '' : labelClip(layout, view);
+      columnLabels.style.clipPath = layout.fits ? '' : labelClip(layout, view);
     }
     const source = { ...picture, keyCount: picture.keys.length, offset: 0 };
     drawMap(canvas, source, pictureScale(picture, theme.theme), { layout, window, ink: theme });
@@ -175,30 +186,44 @@ export class MapSurface {
     this.#drawPanes(this.#drawn, window);
   }
 
-  #drawPanes({ picture, queryTexts, keyTexts, measure, layout }: Drawn, window: MapWindow): void {
+  #drawPanes({ picture, queryTexts, keyTexts, measure, layout, theme }: Drawn, window: MapWindow): void {
     const { cell, columnMode: mode, columnLabelHeight: height, rowLabelWidth: width } = layout;
-    const { columns, rows, values } = this.#parts;
     const columnRange = { from: window.keyFrom, to: window.keyTo };
     const rowRange = { from: window.queryFrom, to: window.queryTo };
     if (!this.#labelled) {
-      drawLabels(columns, placeColumnLabels(keyTexts, columnRange, { cell, mode, height }, measure));
-      drawLabels(rows, placeRowLabels(queryTexts, rowRange, { cell, width }, measure));
+      const columns = placeColumnLabels(keyTexts, columnRange, { cell, mode, height }, measure);
+      this.#columns.show({ labels: columns, box: columnLabelBox(layout, window), theme });
+      const rows = placeRowLabels(queryTexts, rowRange, { cell, width }, measure);
+      this.#rows.show({ labels: rows, box: rowLabelBox(layout, window), theme });
       this.#labelled = true;
     }
-    if (picture.rowValues) drawRowValues(values, picture.rowValues, layout, rowRange);
-    else values.replaceChildren();
+    const { values, valuesCanvas } = this.#parts;
+    values.hidden = picture.rowValues === null;
+    if (picture.rowValues) drawRowValues(valuesCanvas, picture.rowValues, layout, rowRange, theme);
   }
 
   /** The part of the scroller that shows cells. A map that fits is not scrolled, and nothing has to be asked. */
   #view(layout: MapLayout): MapView {
     if (layout.fits) return { left: 0, top: 0, width: layout.mapWidth, height: layout.mapHeight };
-    const { scroller } = this.#parts;
+    const { width, height } = this.#scrollerSize(layout);
     return {
-      left: scroller.scrollLeft,
-      top: scroller.scrollTop,
-      width: scroller.clientWidth - layout.rowLabelWidth - layout.valuesWidth,
-      height: scroller.clientHeight - layout.columnLabelHeight,
+      ...this.#scroll,
+      width: width - layout.rowLabelWidth - layout.valuesWidth,
+      height: height - layout.columnLabelHeight,
     };
+  }
+
+  /** Inner size of the scroller, read again only when it may be another: a reading makes the browser lay out the page. */
+  #scrollerSize({ rowLabelWidth, mapWidth, rightWidth, columnLabelHeight, mapHeight }: MapLayout): ScrollerSize {
+    const [width, height] = [rowLabelWidth + mapWidth + rightWidth, columnLabelHeight + mapHeight];
+    const most = { width: this.#surroundings.width, height: this.#mostHeight() };
+    // Scroll bars come and go with what overflows; as high as it may be it is only then.
+    const given = [most.width, width > most.width, Math.min(height, most.height)].join();
+    if (this.#scrollerRead?.given !== given) {
+      const { clientWidth, clientHeight } = this.#parts.scroller;
+      this.#scrollerRead = { given, width: clientWidth, height: clientHeight };
+    }
+    return this.#scrollerRead;
   }
 
   /** Moves the crosshair and the outline of the chosen row, and makes their labels bold. */
@@ -209,14 +234,14 @@ export class MapSurface {
       index !== undefined && index >= 0 && index < count ? index : null;
     const row = inside(lit?.row, queries.length);
     const column = inside(lit?.column, keys.length);
-    const { rowBand, columnBand, chosenBand, spot, rows, columns } = this.#parts;
+    const { rowBand, columnBand, chosenBand, spot } = this.#parts;
     place(rowBand, row, null);
     place(columnBand, null, column);
     place(chosenBand, chosenRow, null);
     if (row === null || column === null) place(spot, null, null);
     else place(spot, row, column);
-    markLabels(rows, row, chosenRow);
-    markLabels(columns, column, null);
+    this.#rows.mark(row, chosenRow);
+    this.#columns.mark(column, null);
   }
 
   /** Places a tooltip below and right of a cell, or on the other side where there is no room. */
@@ -243,10 +268,23 @@ export class MapSurface {
     return { row: Math.floor((clientY - map.top) / cell), column: Math.floor((clientX - map.left) / cell) };
   }
 
+  /** The column whose slanted label is at a point of the screen: it stands over its neighbours' columns. */
+  slantedLabelAt({ clientX, clientY }: { readonly clientX: number; readonly clientY: number }): number | null {
+    if (!this.#drawn) return null;
+    const { layout, measure } = this.#drawn;
+    const map = this.#parts.map.getBoundingClientRect();
+    const up = map.top - LABEL.gap - clientY;
+    const index = Math.floor((clientX - map.left - up) / layout.cell);
+    const label = this.#columns.labels.find((candidate) => candidate.index === index);
+    const end = measure(label?.lines[0]?.text ?? '') * Math.SQRT1_2 + LABEL.fontSize / 2;
+    return label?.rotate === -45 && up <= end ? index : null;
+  }
+
   scrollTo({ row, column }: GridPosition): void {
     if (!this.#drawn) return;
     const { layout } = this.#drawn;
     const { scroller } = this.#parts;
+    this.#scroll = { left: scroller.scrollLeft, top: scroller.scrollTop };
     const view = this.#view(layout);
     if (column >= 0) scroller.scrollLeft = scrollToCell(column, layout.cell, view.left, view.width);
     if (row >= 0) scroller.scrollTop = scrollToCell(row, layout.cell, view.top, view.height);
@@ -290,9 +328,17 @@ function labelClip({ columnMode, columnLabelHeight: height }: MapLayout, { left,
   return `polygon(${left}px ${height}px, ${left + lean}px 0, ${right + lean}px 0, ${right}px ${height}px)`;
 }
 
-function resize(svg: SVGSVGElement, width: number, height: number): void {
-  svg.setAttribute('width', String(width));
-  svg.setAttribute('height', String(height));
+/** Where column labels of a window may be, in their pane; slanted ones lean to the right. */
+function columnLabelBox({ cell, columnMode, columnLabelHeight: height }: MapLayout, window: MapWindow): Box {
+  const right = columnMode === 'slanted' ? height : LABEL.fontSize;
+  const left = window.keyFrom * cell - LABEL.fontSize;
+  return { left, top: 0, width: window.keyTo * cell + right - left, height };
+}
+
+/** Where row labels of a window may be, in their pane; those of low cells reach over their row. */
+function rowLabelBox({ cell, rowLabelWidth: width }: MapLayout, window: MapWindow): Box {
+  const top = window.queryFrom * cell - LABEL.fontSize;
+  return { left: 0, top, width, height: window.queryTo * cell + LABEL.fontSize - top };
 }
 
 /** Puts a mark on a row, a column or a cell; takes it off where there is neither. */

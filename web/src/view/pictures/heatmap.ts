@@ -196,10 +196,6 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
             @pointercancel=${this.#pointer.cancel}
             @pointerleave=${this.#pointer.leave}
           >
-            <div class="corner"></div>
-            <div class="columns"><svg part="axis" aria-hidden="true"></svg></div>
-            <div class="right-top"></div>
-            <svg class="rows" part="axis" aria-hidden="true"></svg>
             <div class="map" @keydown=${this.#pressed} @focusin=${this.#focusIn} @focusout=${this.#focusOut}>
               <canvas part="canvas" aria-hidden="true"></canvas>
               <div class="band row chosen"></div>
@@ -212,7 +208,13 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
                   : nothing
               }
             </div>
-            <svg class="values" aria-hidden="true"></svg>
+            <div class="corner"></div>
+            <div class="columns">
+              <div class="labels"><canvas aria-hidden="true"></canvas><svg part="axis" aria-hidden="true"></svg></div>
+            </div>
+            <div class="right-top"></div>
+            <div class="rows"><canvas aria-hidden="true"></canvas><svg part="axis" aria-hidden="true"></svg></div>
+            <div class="values"><canvas aria-hidden="true"></canvas></div>
           </div>
         </div>
         <div class="tip" part="tooltip" aria-hidden="true" hidden></div>
@@ -342,7 +344,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
         return rowInside ? { kind: 'row', query: at.row } : null;
       case 'column': {
         // A slanted label stands beside its column.
-        const labelled = kind ? null : labelIndex(event.target);
+        const labelled = kind ? null : (this.#surface?.slantedLabelAt(event) ?? null);
         if (labelled !== null) return { kind: 'column', key: labelled };
         return columnInside ? { kind: 'column', key: at.column } : null;
       }
@@ -480,11 +482,6 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
       if (status) status.textContent = rowSummary(this.picture, row, this.words);
     }, SPEAK_AFTER);
   }
-}
-
-function labelIndex(target: EventTarget | null): number | null {
-  const index = (target as Element | null)?.closest('text')?.getAttribute('data-index');
-  return index == null ? null : Number(index);
 }
 
 function position(target: BrushTarget): GridPosition {

@@ -48,15 +48,20 @@ function windowValues({ weights, baseline, visible, keyCount, offset }: CellSour
 function binnedValues(source: CellSource, window: MapWindow, bin: number): Float32Array {
   const columns = Math.ceil((window.keyTo - window.keyFrom) / bin);
   const rows = Math.ceil((window.queryTo - window.queryFrom) / bin);
+  const values = windowValues(source, window);
+  const width = window.keyTo - window.keyFrom;
   const binned = new Float32Array(rows * columns).fill(Number.NaN);
-  for (let query = window.queryFrom; query < window.queryTo; query++) {
-    const line = windowValues(source, { ...window, queryFrom: query, queryTo: query + 1 });
-    const row = Math.floor((query - window.queryFrom) / bin) * columns;
-    for (let key = 0; key < line.length; key++) {
-      const at = row + Math.floor(key / bin);
-      const value = line[key] as number;
-      // NaN compares false: the first visible value of a bin always gets in, a hidden one never does.
-      if (!(Math.abs(value) <= Math.abs(binned[at] as number)) && !Number.isNaN(value)) binned[at] = value;
+  for (let from = 0, query = 0; from < values.length; from += width, query++) {
+    let at = Math.floor(query / bin) * columns;
+    for (let key = from; key < from + width; key += bin, at++) {
+      const end = Math.min(key + bin, from + width);
+      let largest = binned[at] as number;
+      for (let cell = key; cell < end; cell++) {
+        const value = values[cell] as number;
+        // NaN compares false: the first visible value of a bin always gets in, a hidden one never does.
+        if (!(Math.abs(value) <= Math.abs(largest)) && !Number.isNaN(value)) largest = value;
+      }
+      binned[at] = largest;
     }
   }
   return binned;

@@ -21,8 +21,9 @@ export const pictureStyles = css`
     box-sizing: border-box;
     color: var(--ink);
     background-color: var(--paper);
-    /* Carries --line to the canvas, which needs it as a resolved colour. */
+    /* Carry --line and --muted to the canvas, which needs them as resolved colours. */
     text-decoration-color: var(--line);
+    column-rule-color: var(--muted);
     font: 12px/1.3 var(--mh-font, system-ui, "PingFang SC", "Noto Sans SC", "Noto Sans CJK SC", "Microsoft YaHei", sans-serif);
     font-variant-numeric: tabular-nums;
     /* A change of colours ends a transition, and so is noticed: see ThemeController. */
@@ -61,6 +62,7 @@ export const pictureStyles = css`
 
 /** The resolved colours of a picture and whether its paper is light. */
 export interface PictureTheme extends MapInk {
+  readonly muted: string;
   readonly theme: Theme;
 }
 
@@ -73,6 +75,7 @@ function readTheme(element: HTMLElement): PictureTheme {
     paper,
     ink: style.color,
     line: style.textDecorationColor,
+    muted: style.columnRuleColor,
     font: style.fontFamily,
     strong,
     theme: luminance(resolveColour(paper)) > 0.18 ? 'light' : 'dark',
