@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { siteWords } from '../../web/site/words.js';
 import { formatError, formatMegabytes, formatMilliseconds, formatTiny } from '../../web/src/view/format.js';
 import { en } from '../../web/src/view/i18n/en.js';
 import { matchLanguage, preferredLanguage, translator } from '../../web/src/view/i18n/index.js';
@@ -26,7 +25,7 @@ describe('languages', () => {
     const [english, chinese] = [translator('en'), translator('zh')];
     expect(english('edit.painted', { count: 1 })).toBe('1 cell painted');
     expect(english('edit.painted', { count: 3 })).toBe('3 cells painted');
-    expect(chinese('edit.painted', { count: 1 })).toBe('涂改了 1 格');
+    expect(chinese('edit.painted', { count: 1 })).toBe('涂抹了 1 格');
     // The same values again, and other values, however they are remembered.
     expect(english('head.short', { layer: 2, head: 11 })).toBe('L2·H11');
     expect(english('head.short', { layer: 21, head: 1 })).toBe('L21·H1');
@@ -40,8 +39,8 @@ describe('languages', () => {
   });
 
   it('of the site fill in values', () => {
-    expect(siteWords('en')('theme', { theme: 'dark' })).toBe('Colours: dark');
-    expect(siteWords('zh')('theme', { theme: '深色' })).toBe('配色：深色');
+    expect(translator('en')('site.theme', { theme: 'dark' })).toBe('Colours: dark');
+    expect(translator('zh')('site.theme', { theme: '深色' })).toBe('配色：深色');
   });
 });
 

@@ -1,11 +1,23 @@
 /** The site around the lens: language, colours, the link in the address bar, sharing, export and help. */
 import '../src/view/define.js';
 import { copyText } from '../src/view/clipboard.js';
-import { type Language, languageTag, matchLanguage, preferredLanguage } from '../src/view/i18n/index.js';
+import {
+  type Language,
+  languageTag,
+  type MessageKey,
+  matchLanguage,
+  preferredLanguage,
+  translator,
+} from '../src/view/i18n/index.js';
 import { hashPairs, hashToState, stateToHash } from '../src/view/url.js';
 import { exportMaps, formats } from './export.js';
 import { keepPreference, readPreference } from './preferences.js';
-import { type SiteWord, siteWords } from './words.js';
+
+/** The words of the page around the lens. */
+type SiteWord = MessageKey extends infer Key ? (Key extends `site.${infer Word}` ? Word : never) : never;
+
+const say = (word: SiteWord, values?: Readonly<Record<string, string>>): string =>
+  translator(language)(`site.${word}`, values);
 
 const themes = ['auto', 'light', 'dark'] as const;
 type Theme = (typeof themes)[number];
@@ -33,15 +45,14 @@ let theme: Theme = 'auto';
 
 function speak(chosen: Language): void {
   language = chosen;
-  const words = siteWords(language);
   document.documentElement.lang = languageTag(language);
   lens.lang = languageTag(language);
-  document.title = words('title');
-  find('meta[name=description]', HTMLMetaElement).content = words('description');
+  document.title = say('title');
+  find('meta[name=description]', HTMLMetaElement).content = say('description');
   for (const element of document.querySelectorAll<HTMLElement>('[data-word]'))
-    element.textContent = words(element.dataset.word as SiteWord);
+    element.textContent = say(element.dataset.word as SiteWord);
   for (const element of document.querySelectorAll<HTMLElement>('[data-label]')) {
-    const label = words(element.dataset.label as SiteWord, { theme: words(theme) });
+    const label = say(element.dataset.label as SiteWord, { theme: say(theme) });
     element.setAttribute('aria-label', label);
     element.title = label;
   }
@@ -105,7 +116,7 @@ function readAddress(): void {
     languageChosen = true;
     speak(asked);
   }
-  if (problems.length > 0) lens.say(siteWords(language)('link', { parts: problems.join(', ') }));
+  if (problems.length > 0) lens.say(say('link', { parts: problems.join(', ') }));
 }
 
 lens.addEventListener('multihead-change', writeAddress);
@@ -113,9 +124,8 @@ addEventListener('hashchange', readAddress);
 
 find('#share', HTMLButtonElement).addEventListener('click', async () => {
   clearTimeout(writing);
-  const words = siteWords(language);
   const copied = await copyText(new URL(link(), location.href).href);
-  lens.say(words(copied ? 'shared' : 'notShared'));
+  lens.say(say(copied ? 'shared' : 'notShared'));
 });
 
 /* -------------------------------------------------------------------------------------------------------- Help */
@@ -133,12 +143,11 @@ const keys: readonly (readonly [string, SiteWord])[] = [
 ];
 
 function listKeys(): void {
-  const words = siteWords(language);
   const entries = keys.flatMap(([key, word]) => {
     const term = document.createElement('dt');
     const meaning = document.createElement('dd');
     term.textContent = key;
-    meaning.textContent = words(word);
+    meaning.textContent = say(word);
     return [term, meaning];
   });
   find('#keys dl', HTMLDListElement).replaceChildren(...entries);
@@ -157,7 +166,7 @@ for (const format of formats)
   find(`[data-format=${format}]`, HTMLButtonElement).addEventListener('click', async () => {
     exportMenu.open = false;
     try {
-      if ((await exportMaps(lens, format)) === 0) lens.say(siteWords(language)('nothingToExport'));
+      if ((await exportMaps(lens, format)) === 0) lens.say(say('nothingToExport'));
     } catch (error) {
       lens.say(error instanceof Error ? error.message : String(error));
     }

@@ -1,6 +1,7 @@
 /** What the model predicts: the next token, or the one replaced by [MASK]; with edits, before and after. */
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Prediction } from '../../core/types.js';
+import type { Translate } from '../i18n/index.js';
 import { tokenProbability } from '../maps.js';
 import { isCausal } from '../mask.js';
 import { formatWeight } from '../pictures/format.js';
@@ -46,17 +47,20 @@ function body(lens: LensContext): TemplateResult {
       </thead>
       <tbody>
         ${top.predictions.map((prediction) =>
-          row(prediction, baseline ? tokenProbability(baseline, prediction.id) : null),
+          row(prediction, baseline ? tokenProbability(baseline, prediction.id) : null, t),
         )}
       </tbody>
     </table>
   `;
 }
 
-function row({ text, probability }: Prediction, before: number | null): TemplateResult {
+/** How tokenizers write that a text ends here. */
+const endTokens: readonly string[] = ['</s>', '<|endoftext|>'];
+
+function row({ text, probability }: Prediction, before: number | null, t: Translate): TemplateResult {
   return html`
     <tr>
-      <th scope="row">${tokenText({ text })}</th>
+      <th scope="row">${endTokens.includes(text) ? html`<i>${t('output.end')}</i>` : tokenText({ text })}</th>
       ${before === null ? nothing : html`<td>${formatWeight(before)}</td>`}
       <td style="--share: ${probability}; --share-before: ${before ?? probability}">
         <span class="share"></span>${formatWeight(probability)}
