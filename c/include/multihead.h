@@ -83,7 +83,8 @@ enum mh_status {
 const char *mh_status_name(int32_t status);
 
 /* Filled by the call that failed. `message` says what was wrong, with the numbers, and what to do.
- * Every `struct mh_error *error` below may be NULL. */
+ * Every `struct mh_error *error` and `struct mh_report *report` below may be NULL; so may what a
+ * comment says may be. Any other NULL is ARGUMENT. A handle that could not be made is NULL. */
 struct mh_error {
     int32_t status;
     char message[252];
@@ -226,7 +227,7 @@ enum mh_tensor {
 
 const char *mh_tensor_name(int32_t tensor);
 
-/* What a forward pass noticed. Always written, also on failure. */
+/* What a forward pass noticed. Always written, also on failure, unless `report` is NULL. */
 struct mh_report {
     uint32_t masked_rows; /* (b, h, t) rows (over all layers, for a model) with no visible key */
     int32_t nonfinite_tensor; /* enum mh_tensor; MH_TENSOR_NONE if all finite or not checked */

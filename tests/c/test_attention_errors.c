@@ -180,7 +180,7 @@ static void a_workspace_too_small_is_refused(void **state)
              "the workspace has %zu bytes but %zu are needed: ask the _workspace function",
              bytes - 16, bytes);
     assert_string_equal(error.message, expected);
-    assert_int_equal(mh_attention_forward(&s->a, NULL, 0, &report, &error), MH_MEMORY);
+    assert_int_equal(mh_attention_forward(&s->a, workspace, 0, &report, &error), MH_MEMORY);
     free(s);
 }
 

@@ -550,7 +550,7 @@ static void test_bad_passes(void **state)
     must(mh_model_workspace(model, &good, &bytes, &error), &error);
     void *workspace = malloc(bytes);
     assert_int_equal(mh_model_forward(model, &good, workspace, bytes / 2, NULL, &error), MH_MEMORY);
-    assert_int_equal(mh_model_forward(model, &good, NULL, 0, NULL, NULL), MH_MEMORY);
+    assert_int_equal(mh_model_forward(model, &good, workspace, 0, NULL, NULL), MH_MEMORY);
     assert_int_equal(mh_model_forward(NULL, &good, workspace, bytes, NULL, &error), MH_ARGUMENT);
     free(workspace);
     mh_model_free(model);

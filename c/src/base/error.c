@@ -194,3 +194,11 @@ enum mh_status mh_fail(struct mh_error *error, enum mh_status status, const char
     finish(&text);
     return status;
 }
+
+enum mh_status mh_require(struct mh_error *error, const struct mh_pointer *pointers)
+{
+    for (; pointers->name != NULL; pointers++)
+        if (pointers->address == NULL)
+            return mh_fail(error, MH_ARGUMENT, "%s is NULL", pointers->name);
+    return MH_OK;
+}

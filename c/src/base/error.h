@@ -21,4 +21,17 @@
 enum mh_status mh_fail(struct mh_error *error, enum mh_status status, const char *format, ...)
     MH_PRINTF_LIKE(3, 4);
 
+/* A pointer that a call cannot do without, and what the caller knows it as. */
+struct mh_pointer {
+    const char *name;
+    const void *address;
+};
+
+/* ARGUMENT, naming the first of them that is NULL. The list ends with a NULL name:
+ *
+ *     enum mh_status status =
+ *         mh_require(error, (const struct mh_pointer[]){{"pass", pass}, {"bytes", bytes}, {0}});
+ */
+enum mh_status mh_require(struct mh_error *error, const struct mh_pointer *pointers);
+
 #endif

@@ -124,10 +124,12 @@ static enum mh_status store_weights(mh_block *block, const struct mh_block_confi
 enum mh_status mh_block_create(mh_block **out, const struct mh_block_config *config,
                                struct mh_error *error)
 {
-    if (out == NULL || config == NULL)
-        return mh_fail(error, MH_ARGUMENT, "out and config must be given");
-    *out = NULL;
-    enum mh_status status = check_config(config, error);
+    if (out != NULL)
+        *out = NULL;
+    enum mh_status status =
+        mh_require(error, (const struct mh_pointer[]){{"out", out}, {"config", config}, {0}});
+    if (status == MH_OK)
+        status = check_config(config, error);
     if (status != MH_OK)
         return status;
     mh_block *block = calloc(1, sizeof *block);
@@ -233,11 +235,14 @@ static enum mh_status lay_out(const mh_block *block, const struct mh_block_pass 
 enum mh_status mh_block_workspace(const mh_block *block, const struct mh_block_pass *pass,
                                   size_t *bytes, struct mh_error *error)
 {
-    if (block == NULL || pass == NULL || bytes == NULL)
-        return mh_fail(error, MH_ARGUMENT, "block, pass and bytes must be given");
+    enum mh_status status = mh_require(
+        error,
+        (const struct mh_pointer[]){{"block", block}, {"pass", pass}, {"bytes", bytes}, {0}});
+    if (status != MH_OK)
+        return status;
     struct mh_arena arena = mh_arena_plan();
     struct scratch scratch;
-    enum mh_status status = lay_out(block, pass, &arena, &scratch, error);
+    status = lay_out(block, pass, &arena, &scratch, error);
     return status == MH_OK ? mh_arena_planned(&arena, bytes, error) : status;
 }
 
@@ -351,16 +356,20 @@ enum mh_status mh_block_forward(const mh_block *block, const struct mh_block_pas
     struct mh_report unread;
     report = report != NULL ? report : &unread;
     *report = (struct mh_report){0};
-    if (block == NULL || pass == NULL)
-        return mh_fail(error, MH_ARGUMENT, "block and pass must be given");
-    if (pass->input == NULL || pass->output == NULL)
-        return mh_fail(error, MH_ARGUMENT, "input and output must be given");
+    enum mh_status status =
+        mh_require(error, (const struct mh_pointer[]){
+                              {"block", block}, {"pass", pass}, {"workspace", workspace}, {0}});
+    if (status == MH_OK)
+        status = mh_require(error, (const struct mh_pointer[]){
+                                       {"input", pass->input}, {"output", pass->output}, {0}});
+    if (status != MH_OK)
+        return status;
     if (pass->ablations == NULL && pass->ablation_count > 0)
         return mh_fail(error, MH_ARGUMENT, "ablation_count is %zu, but ablations is NULL",
                        pass->ablation_count);
     struct mh_arena arena = mh_arena_over(workspace, workspace_bytes);
     struct scratch scratch;
-    enum mh_status status = lay_out(block, pass, &arena, &scratch, error);
+    status = lay_out(block, pass, &arena, &scratch, error);
     if (status == MH_OK)
         status = mh_arena_check(&arena, error);
     if (status == MH_OK)

@@ -27,7 +27,7 @@ static enum mh_status check_tokens(const mh_model *model, const struct mh_model_
                                    struct mh_error *error)
 {
     if (pass->tokens == NULL)
-        return mh_fail(error, MH_ARGUMENT, "tokens must be given");
+        return mh_fail(error, MH_ARGUMENT, "tokens is NULL");
     for (size_t t = 0; t < pass->length; t++)
         if (pass->tokens[t] < 0 || (size_t)pass->tokens[t] >= model->config.vocabulary)
             return mh_fail(error, MH_ARGUMENT, "token %d at position %zu is not in 0..%zu",
@@ -129,11 +129,14 @@ static enum mh_status lay_out(const mh_model *model, const struct mh_model_pass 
 enum mh_status mh_model_workspace(const mh_model *model, const struct mh_model_pass *pass,
                                   size_t *bytes, struct mh_error *error)
 {
-    if (model == NULL || pass == NULL || bytes == NULL)
-        return mh_fail(error, MH_ARGUMENT, "model, pass and bytes must be given");
+    enum mh_status status = mh_require(
+        error,
+        (const struct mh_pointer[]){{"model", model}, {"pass", pass}, {"bytes", bytes}, {0}});
+    if (status != MH_OK)
+        return status;
     struct mh_arena arena = mh_arena_plan();
     struct scratch scratch;
-    enum mh_status status = lay_out(model, pass, &arena, &scratch, error);
+    status = lay_out(model, pass, &arena, &scratch, error);
     return status == MH_OK ? mh_arena_planned(&arena, bytes, error) : status;
 }
 
@@ -241,11 +244,14 @@ enum mh_status mh_model_forward(const mh_model *model, const struct mh_model_pas
     struct mh_report unread;
     report = report != NULL ? report : &unread;
     *report = (struct mh_report){0};
-    if (model == NULL || pass == NULL)
-        return mh_fail(error, MH_ARGUMENT, "model and pass must be given");
+    enum mh_status status =
+        mh_require(error, (const struct mh_pointer[]){
+                              {"model", model}, {"pass", pass}, {"workspace", workspace}, {0}});
+    if (status != MH_OK)
+        return status;
     struct mh_arena arena = mh_arena_over(workspace, workspace_bytes);
     struct scratch scratch;
-    enum mh_status status = lay_out(model, pass, &arena, &scratch, error);
+    status = lay_out(model, pass, &arena, &scratch, error);
     if (status == MH_OK)
         status = check_pass(model, pass, error);
     if (status == MH_OK)

@@ -28,8 +28,11 @@ static void insert(const float *logits, int32_t id, int32_t *ids, size_t count, 
 enum mh_status mh_top_k(const float *logits, size_t vocabulary, size_t k, int32_t *ids,
                         float *probabilities, struct mh_error *error)
 {
-    if (logits == NULL || ids == NULL || probabilities == NULL)
-        return mh_fail(error, MH_ARGUMENT, "logits, ids and probabilities must be given");
+    enum mh_status status = mh_require(
+        error, (const struct mh_pointer[]){
+                   {"logits", logits}, {"ids", ids}, {"probabilities", probabilities}, {0}});
+    if (status != MH_OK)
+        return status;
     if (vocabulary == 0 || vocabulary > INT32_MAX)
         return mh_fail(error, MH_ARGUMENT, "vocabulary %zu is not in 1..%d", vocabulary, INT32_MAX);
     if (k > vocabulary)

@@ -51,7 +51,10 @@ static struct scratch lay_out(struct mh_arena *arena, const struct mh_attention 
 enum mh_status mh_attention_workspace(const struct mh_attention *a, size_t *bytes,
                                       struct mh_error *error)
 {
-    enum mh_status status = mh_attention_check_sizes(a, error);
+    enum mh_status status =
+        mh_require(error, (const struct mh_pointer[]){{"attention", a}, {"bytes", bytes}, {0}});
+    if (status == MH_OK)
+        status = mh_attention_check_sizes(a, error);
     if (status != MH_OK)
         return status;
     struct mh_arena arena = mh_arena_plan();
@@ -426,7 +429,6 @@ enum mh_status mh_attention_run(const struct mh_attention *a,
                                 size_t workspace_bytes, struct mh_report *report,
                                 struct mh_error *error)
 {
-    *report = (struct mh_report){0};
     enum mh_status status = mh_attention_check(a, error);
     if (status != MH_OK)
         return status;
@@ -453,7 +455,12 @@ enum mh_status mh_attention_forward(const struct mh_attention *a, void *workspac
 {
     static const struct mh_attention_context context = {
         .query_name = MH_TENSOR_QUERY, .key_name = MH_TENSOR_KEY, .value_name = MH_TENSOR_VALUE};
-    struct mh_report ignored;
-    return mh_attention_run(a, &context, workspace, workspace_bytes,
-                            report != NULL ? report : &ignored, error);
+    struct mh_report unread;
+    report = report != NULL ? report : &unread;
+    *report = (struct mh_report){0};
+    enum mh_status status = mh_require(
+        error, (const struct mh_pointer[]){{"attention", a}, {"workspace", workspace}, {0}});
+    return status == MH_OK
+               ? mh_attention_run(a, &context, workspace, workspace_bytes, report, error)
+               : status;
 }

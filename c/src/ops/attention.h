@@ -18,7 +18,7 @@ enum mh_status mh_attention_check(const struct mh_attention *attention, struct m
 enum mh_status mh_attention_check_sizes(const struct mh_attention *attention,
                                         struct mh_error *error);
 
-/* mh_attention_forward, within a context. `report` is not NULL. */
+/* mh_attention_forward, within a context. `report` is not NULL, and zero. */
 enum mh_status mh_attention_run(const struct mh_attention *attention,
                                 const struct mh_attention_context *context, void *workspace,
                                 size_t workspace_bytes, struct mh_report *report,

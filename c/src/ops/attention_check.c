@@ -32,19 +32,11 @@ enum mh_status mh_attention_check_sizes(const struct mh_attention *a, struct mh_
 
 static enum mh_status check_pointers(const struct mh_attention *a, struct mh_error *error)
 {
-    const struct {
-        const char *name;
-        const void *pointer;
-    } pointers[] = {
-        {"query.data", a->query.data},
-        {"key.data", a->key.data},
-        {"value.data", a->value.data},
-        {"output.data", a->output.data},
-    };
-    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
-        if (pointers[i].pointer == NULL)
-            return mh_fail(error, MH_ARGUMENT, "%s is NULL", pointers[i].name);
-    return MH_OK;
+    return mh_require(error, (const struct mh_pointer[]){{"query.data", a->query.data},
+                                                         {"key.data", a->key.data},
+                                                         {"value.data", a->value.data},
+                                                         {"output.data", a->output.data},
+                                                         {0}});
 }
 
 static enum mh_status check_numbers(const struct mh_attention *a, struct mh_error *error)

@@ -363,11 +363,16 @@ static void ablate_outputs(const struct mh_attention *a, const struct mh_ablatio
 enum mh_status mh_multihead_workspace(const mh_multihead *m, const struct mh_multihead_pass *pass,
                                       size_t *bytes, struct mh_error *error)
 {
-    enum mh_status status = check_sizes(pass, error);
+    enum mh_status status = mh_require(
+        error,
+        (const struct mh_pointer[]){{"multihead", m}, {"pass", pass}, {"bytes", bytes}, {0}});
+    if (status == MH_OK)
+        status = check_sizes(pass, error);
+    if (status != MH_OK)
+        return status;
     struct mh_arena arena = mh_arena_plan();
     struct multihead_call call = begin(m, pass, NULL, error);
-    if (status == MH_OK)
-        status = lay_out(&call, &arena);
+    status = lay_out(&call, &arena);
     return status == MH_OK ? mh_arena_planned(&arena, bytes, error) : status;
 }
 
@@ -416,15 +421,21 @@ enum mh_status mh_multihead_forward_ablated(const mh_multihead *m,
                                             struct mh_error *error)
 {
     static const struct mh_ablations none = {0};
-    struct mh_report ignored;
-    struct multihead_call call = begin(m, pass, report != NULL ? report : &ignored, error);
-    *call.report = (struct mh_report){0};
+    struct mh_report unread;
+    report = report != NULL ? report : &unread;
+    *report = (struct mh_report){0};
     if (ablations == NULL)
         ablations = &none;
 
-    enum mh_status status = check_sizes(pass, error);
+    enum mh_status status =
+        mh_require(error, (const struct mh_pointer[]){
+                              {"multihead", m}, {"pass", pass}, {"workspace", workspace}, {0}});
     if (status == MH_OK)
-        status = check_pass(&call);
+        status = check_sizes(pass, error);
+    if (status != MH_OK)
+        return status;
+    struct multihead_call call = begin(m, pass, report, error);
+    status = check_pass(&call);
     if (status == MH_OK)
         status = check_ablations(m, ablations, error);
     struct mh_arena arena = mh_arena_over(workspace, workspace_bytes);

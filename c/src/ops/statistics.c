@@ -212,8 +212,11 @@ static void compute_head(const struct mh_statistics *s, const struct mh_mask *ma
 enum mh_status mh_statistics_compute(const struct mh_statistics *s, struct mh_error *error)
 {
     static const struct mh_mask all_visible = {0};
+    enum mh_status status = mh_require(error, (const struct mh_pointer[]){{"statistics", s}, {0}});
+    if (status != MH_OK)
+        return status;
     const struct mh_mask *mask = s->mask != NULL ? s->mask : &all_visible;
-    enum mh_status status = check(s, mask, error);
+    status = check(s, mask, error);
     if (status != MH_OK)
         return status;
     for (size_t b = 0; b < s->batch; b++) {
