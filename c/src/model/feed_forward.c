@@ -2,7 +2,7 @@
 
 #include "kernels/kernels.h"
 
-static void activate(int32_t activation, float *x, size_t n)
+void mh_activate(int32_t activation, float *x, size_t n)
 {
     switch (activation) {
     case MH_ACTIVATION_GELU_TANH:
@@ -22,6 +22,6 @@ void mh_feed_forward_rows(const struct mh_feed_forward *ffn, float *out, const f
 {
     size_t width = ffn->in.out;
     mh_linear_forward(&ffn->in, hidden, width, x, ffn->in.in, rows);
-    activate(ffn->activation, hidden, rows * width);
+    mh_activate(ffn->activation, hidden, rows * width);
     mh_linear_forward(&ffn->out, out, ffn->out.out, hidden, width, rows);
 }

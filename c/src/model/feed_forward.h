@@ -9,6 +9,9 @@ struct mh_feed_forward {
     int32_t activation;       /* enum mh_activation */
 };
 
+/* x = activation(x), in place; activation is an enum mh_activation. */
+void mh_activate(int32_t activation, float *x, size_t n);
+
 /* out [rows, E] from x [rows, E]; `hidden` is scratch of [rows, F]. out may not overlap x. */
 void mh_feed_forward_rows(const struct mh_feed_forward *ffn, float *out, const float *x,
                           float *hidden, size_t rows);

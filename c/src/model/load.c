@@ -12,7 +12,7 @@
 
 /* ===== Checks before anything is read ======================================================= */
 
-static enum mh_status check_config(const struct mh_model_config *config, struct mh_error *error)
+enum mh_status mh_model_check_sizes(const struct mh_model_config *config, struct mh_error *error)
 {
     const struct {
         const char *name;
@@ -261,7 +261,7 @@ enum mh_status mh_model_load(mh_model **out, const struct mh_model_config *confi
     enum mh_status status = mh_require(
         error, (const struct mh_pointer[]){{"out", out}, {"config", config}, {"file", file}, {0}});
     if (status == MH_OK)
-        status = check_config(config, error);
+        status = mh_model_check_sizes(config, error);
     if (status == MH_OK)
         status = mh_safetensors_open(&loader.file, file, bytes, error);
     if (status != MH_OK)

@@ -11,4 +11,7 @@ struct mh_model {
     mh_block *blocks[];             /* [L] */
 };
 
+/* Are the sizes of a config in range, and do they divide one another? */
+enum mh_status mh_model_check_sizes(const struct mh_model_config *config, struct mh_error *error);
+
 #endif

@@ -5,6 +5,7 @@
 #define MH_TEST_TRAIN_REFERENCE_H
 
 #include "multihead.h"
+#include "train/model_gradient.h"
 
 #include <stdbool.h>
 
@@ -30,5 +31,10 @@ void ref_attention(const struct mh_attention *a, double *out, const double *q, s
 /* x [n] as dropout leaves the row that (seed, a, b, c) names. */
 void ref_dropout(double *x, size_t n, float probability, uint32_t seed, size_t a, size_t b,
                  size_t c);
+
+/* The mean loss of a model whose parameters, laid out as in train/model_parameters.h, are doubles;
+ * those of the pass are not looked at. */
+double ref_model_loss(const struct mh_model_config *config, const struct mh_training_pass *pass,
+                      const double *parameters);
 
 #endif

@@ -1,0 +1,283 @@
+/* The gradient of a whole small model by each of its parameters, against central differences of a
+ * float64 reference: pre- and post-norm, every activation, shared key heads, masks, dropout,
+ * ignored targets. Relative error at most 1e-5, norm-wise, tensor by tensor. */
+#include "multihead.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/numeric_gradient.h"
+#include "support/pool.h"
+#include "support/random_case.h"
+#include "support/train_reference.h"
+#include "train/model_gradient.h"
+
+enum { BATCH = 2, LENGTH = 5, PLACES = BATCH * LENGTH };
+
+static const struct mh_model_config BASE = {
+    .layers = 2,
+    .heads = 4,
+    .kv_heads = 4,
+    .embed_dim = 8,
+    .ffn_dim = 10,
+    .vocabulary = 7,
+    .positions = 6,
+    .activation = MH_ACTIVATION_GELU_TANH,
+    .norm_position = MH_NORM_PRE,
+    .norm_epsilon = 1e-5F,
+};
+
+static const int32_t TOKENS[PLACES] = {0, 3, 6, 3, 1, 5, 5, 0, 2, 4};
+static const int32_t TARGETS[PLACES] = {3, -100, 3, 1, 0, 5, 0, -1, 4, 6};
+
+static struct mh_training_pass usual_pass(void)
+{
+    return (struct mh_training_pass){.batch = BATCH,
+                                     .length = LENGTH,
+                                     .tokens = TOKENS,
+                                     .targets = TARGETS,
+                                     .mask = {.causal = 1}};
+}
+
+/* Norm weights near 1, the rest so large that nothing is nearly linear. */
+static float *random_parameters(const struct mh_model_config *config, struct pool *pool)
+{
+    uint32_t state = 31;
+    float *parameters = pool_floats(pool, mh_parameters_size(config));
+    for (size_t i = 0; i < mh_parameter_count(config); i++) {
+        struct mh_parameter p = mh_parameter_at(config, i);
+        random_fill(&state, parameters + p.offset, p.count, -0.6F, 0.6F);
+        bool norm_weight = strncmp(p.name, "ln_", 3) == 0 && strstr(p.name, "weight") != NULL;
+        for (size_t e = 0; e < p.count && norm_weight; e++)
+            parameters[p.offset + e] += 1.0F;
+    }
+    return parameters;
+}
+
+static void *take_workspace(const struct mh_model_config *config,
+                            const struct mh_training_pass *pass, struct pool *pool, size_t *bytes)
+{
+    struct mh_error error;
+    if (mh_training_workspace(config, pass, bytes, &error) != MH_OK)
+        fail_msg("%s", error.message);
+    void *workspace = pool_take(pool, *bytes, 1);
+    memset(workspace, 0xff, *bytes); /* NaN: nothing is read before it is written */
+    return workspace;
+}
+
+static struct mh_training_result run(const struct mh_model_config *config,
+                                     const struct mh_training_pass *pass, struct pool *pool)
+{
+    struct mh_error error;
+    struct mh_training_result result = {0};
+    size_t bytes;
+    void *workspace = take_workspace(config, pass, pool, &bytes);
+    if (mh_training_gradient(config, pass, workspace, bytes, &result, &error) != MH_OK)
+        fail_msg("%s", error.message);
+    return result;
+}
+
+static float *zeros(struct pool *pool, size_t n)
+{
+    float *x = pool_floats(pool, n);
+    memset(x, 0, n * sizeof *x);
+    return x;
+}
+
+struct model_loss {
+    const struct mh_model_config *config;
+    const struct mh_training_pass *pass;
+    double *parameters;
+};
+
+static double model_loss(const void *context)
+{
+    const struct model_loss *m = context;
+    return ref_model_loss(m->config, m->pass, m->parameters);
+}
+
+static void check_model(const struct mh_model_config *config, struct mh_training_pass pass)
+{
+    struct pool pool = {0};
+    size_t size = mh_parameters_size(config);
+    pass.parameters = random_parameters(config, &pool);
+    pass.gradient = zeros(&pool, size);
+    struct mh_training_result result = run(config, &pass, &pool);
+    struct model_loss m = {config, &pass, as_doubles(pass.parameters, size)};
+    double expected = model_loss(&m);
+    assert_int_equal(result.counted, 8);
+    assert_true(fabs(result.loss / 8.0 - expected) <= 1e-6 * expected);
+    for (size_t i = 0; i < mh_parameter_count(config); i++) {
+        struct mh_parameter p = mh_parameter_at(config, i);
+        check_by_differences(p.name, pass.gradient + p.offset, m.parameters + p.offset, p.count,
+                             model_loss, &m);
+    }
+    free(m.parameters);
+    pool_free(&pool);
+}
+
+static void test_pre_norm(void **unused)
+{
+    (void)unused;
+    check_model(&BASE, usual_pass());
+}
+
+static void test_post_norm(void **unused)
+{
+    (void)unused;
+    struct mh_model_config config = BASE;
+    config.norm_position = MH_NORM_POST;
+    check_model(&config, usual_pass());
+}
+
+static void test_activations(void **unused)
+{
+    (void)unused;
+    struct mh_model_config config = BASE;
+    config.activation = MH_ACTIVATION_GELU;
+    check_model(&config, usual_pass());
+    config.activation = MH_ACTIVATION_RELU;
+    check_model(&config, usual_pass());
+}
+
+static void test_shared_keys_dropout_scale(void **unused)
+{
+    (void)unused;
+    struct mh_model_config config = BASE;
+    struct mh_training_pass pass = usual_pass();
+    pass.dropout = 0.3F;
+    pass.dropout_seed = 99;
+    pass.scale_mode = MH_SCALE_GIVEN;
+    pass.scale = 0.4F;
+    config.kv_heads = 2;
+    check_model(&config, pass);
+    config.kv_heads = 1;
+    config.norm_position = MH_NORM_POST;
+    check_model(&config, pass);
+}
+
+/* Sentences of unequal length under a window: some places see nothing. */
+static void test_padding_and_window(void **unused)
+{
+    (void)unused;
+    static const int32_t lengths[BATCH] = {5, 2};
+    struct mh_training_pass pass = usual_pass();
+    pass.mask = (struct mh_mask){
+        .windowed = 1, .window_left = 1, .window_right = 1, .key_lengths = lengths};
+    check_model(&BASE, pass);
+}
+
+/* ===== Accumulation, loss alone, refusals =================================================== */
+
+/* One sequence at a time, with the factor of all, gives the gradient of the whole batch. */
+static void test_accumulation(void **unused)
+{
+    (void)unused;
+    struct pool pool = {0};
+    size_t size = mh_parameters_size(&BASE);
+    struct mh_training_pass pass = usual_pass();
+    pass.parameters = random_parameters(&BASE, &pool);
+    pass.gradient = zeros(&pool, size);
+    double whole = run(&BASE, &pass, &pool).loss, parts = 0.0;
+    double *expected = as_doubles(pass.gradient, size);
+    pass.gradient = zeros(&pool, size);
+    pass.batch = 1;
+    pass.factor = 1.0F / 8.0F;
+    for (size_t b = 0; b < BATCH; b++) {
+        pass.tokens = TOKENS + b * LENGTH;
+        pass.targets = TARGETS + b * LENGTH;
+        parts += run(&BASE, &pass, &pool).loss;
+    }
+    assert_true(fabs(parts - whole) <= 1e-6 * whole);
+    check_gradient("accumulated", pass.gradient, expected, size);
+    free(expected);
+    pool_free(&pool);
+}
+
+static void test_same_bits_and_loss_alone(void **unused)
+{
+    (void)unused;
+    struct pool pool = {0};
+    size_t size = mh_parameters_size(&BASE);
+    struct mh_training_pass pass = usual_pass();
+    pass.parameters = random_parameters(&BASE, &pool);
+    pass.dropout = 0.5F;
+    pass.dropout_seed = 7;
+    float *first = pass.gradient = zeros(&pool, size);
+    struct mh_training_result result = run(&BASE, &pass, &pool);
+    pass.gradient = zeros(&pool, size);
+    run(&BASE, &pass, &pool);
+    assert_memory_equal(first, pass.gradient, size * sizeof *first);
+    pass.gradient = NULL;
+    assert_true(run(&BASE, &pass, &pool).loss == result.loss);
+    pass.dropout_seed = 8;
+    assert_false(run(&BASE, &pass, &pool).loss == result.loss);
+    pool_free(&pool);
+}
+
+static void check_refused(const struct mh_training_pass *pass, enum mh_status status,
+                          const char *words)
+{
+    struct pool pool = {0};
+    struct mh_error error = {0};
+    struct mh_training_result result;
+    struct mh_training_pass usual = usual_pass();
+    size_t bytes;
+    void *workspace = take_workspace(&BASE, &usual, &pool, &bytes);
+    assert_int_equal(mh_training_gradient(&BASE, pass, workspace, bytes, &result, &error), status);
+    if (strstr(error.message, words) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", error.message, words);
+    pool_free(&pool);
+}
+
+static void test_refusals(void **unused)
+{
+    (void)unused;
+    struct pool pool = {0};
+    struct mh_training_pass usual = usual_pass(), pass;
+    check_refused(&usual, MH_ARGUMENT, "parameters");
+    usual.parameters = random_parameters(&BASE, &pool);
+    int32_t tokens[PLACES], targets[PLACES];
+    memcpy(tokens, TOKENS, sizeof tokens);
+    memcpy(targets, TARGETS, sizeof targets);
+    pass = usual;
+    pass.tokens = tokens;
+    tokens[4] = 7;
+    check_refused(&pass, MH_ARGUMENT, "tokens[4] is 7");
+    pass = usual;
+    pass.targets = targets;
+    targets[9] = 7;
+    check_refused(&pass, MH_ARGUMENT, "targets[9] is 7");
+    pass = usual;
+    pass.length = 7;
+    check_refused(&pass, MH_ARGUMENT, "length 7");
+    pass = usual;
+    pass.dropout = 1.0F;
+    check_refused(&pass, MH_ARGUMENT, "dropout");
+    pass = usual;
+    pass.batch = 3;
+    check_refused(&pass, MH_MEMORY, "workspace");
+    pool_free(&pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pre_norm),
+        cmocka_unit_test(test_post_norm),
+        cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_shared_keys_dropout_scale),
+        cmocka_unit_test(test_padding_and_window),
+        cmocka_unit_test(test_accumulation),
+        cmocka_unit_test(test_same_bits_and_loss_alone),
+        cmocka_unit_test(test_refusals),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    printf("# largest relative error of a gradient %.2e\n", worst_gradient_error);
+    return failed;
+}
