@@ -128,8 +128,9 @@ function answer(info: ModelInfo, text: string, asked: RunOptions): RunResult {
           14 * noise(id * 3.1 + head * 7.7 + query * 0.37) - 4 + (key === (query * (head + 1)) % size ? 8 : 0);
         rawScores[row + key] = raw;
         const hidden = hides(asked, size, layers, heads, head, query, key);
-        scores[row + key] = hidden ? Number.NEGATIVE_INFINITY : raw * factor;
-        const weight = hidden ? 0 : Math.exp((raw * factor) / (asked.temperature ?? 1));
+        const score = (raw * factor) / (asked.temperature ?? 1);
+        scores[row + key] = hidden ? Number.NEGATIVE_INFINITY : score;
+        const weight = hidden ? 0 : Math.exp(score);
         attention[row + key] = weight;
         sum += weight;
       }

@@ -2,12 +2,14 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { copyText } from '../clipboard.js';
 import type { PointedCell } from '../drawing.js';
+import { formatFactor } from '../format.js';
+import type { ShownMap } from '../maps.js';
 import { formatChange, formatNumber, formatWeight } from '../pictures/format.js';
 import { tokenText } from '../pictures/token-text.js';
 import { unitName } from '../pictures/words.js';
 import { ablationOf } from '../state.js';
 import type { LensContext } from './context.js';
-import { scaleFactor } from './steps.js';
+import { isUniform, scaleFactor } from './steps.js';
 
 export function reading(lens: LensContext): TemplateResult {
   const { pointed, t } = lens;
@@ -37,11 +39,9 @@ function exactValues(lens: LensContext, { map, query, key }: PointedCell) {
 }
 
 function cell(lens: LensContext, pointed: PointedCell): TemplateResult {
-  const { state, t } = lens;
+  const { t } = lens;
   const exact = exactValues(lens, pointed);
   const { map } = pointed;
-  const only = map.heads[0];
-  const ablated = map.heads.length === 1 && only !== undefined && ablationOf(state, only) !== null;
   return html`
     <div class="row spread">
       <h2 id="reading-title">
@@ -58,14 +58,7 @@ function cell(lens: LensContext, pointed: PointedCell): TemplateResult {
       </button>
     </div>
     <dl>
-      ${
-        exact.rawScore === null
-          ? nothing
-          : html`<dt>${t('reading.raw')}</dt>
-              <dd>${formatNumber(exact.rawScore)}</dd>
-              <dt>${t('reading.scaled', { factor: formatNumber(scaleFactor(lens)) })}</dt>
-              <dd>${exact.masked ? html`<s>${formatNumber(exact.rawScore * scaleFactor(lens))}</s> −∞` : formatNumber(exact.score ?? Number.NaN)}</dd>`
-      }
+      ${exact.rawScore === null ? nothing : scoreLines(lens, pointed, exact.rawScore)}
       <dt><strong>${t('reading.weight')}</strong></dt>
       <dd><strong>${formatWeight(exact.weight)}</strong></dd>
       ${
@@ -79,6 +72,38 @@ function cell(lens: LensContext, pointed: PointedCell): TemplateResult {
     </dl>
     ${exact.masked ? html`<p class="note">${t('reading.masked')}</p>` : nothing}
     ${exact.rawScore === null ? html`<p class="note">${t('reading.average', { count: map.heads.length })}</p>` : nothing}
-    ${ablated ? html`<p class="note">${t('reading.ablated')}</p>` : nothing}
+    ${ablationNote(lens, map)}
   `;
+}
+
+/** From q·k to the score that softmax takes, line by line. */
+function scoreLines(lens: LensContext, { map, query, key }: PointedCell, rawScore: number): TemplateResult {
+  const { answer, t } = lens;
+  const at = query * (answer?.result.tokens.length ?? 0) + key;
+  const hidden = map.visible[at] === 0;
+  const score = map.scores?.[at] ?? Number.NaN;
+  if (isUniform(lens, map))
+    return html`<dt>${t('reading.uniform')}</dt>
+      <dd>${formatNumber(score)}</dd>`;
+  const factor = scaleFactor(lens);
+  const temperature = answer?.state.temperature ?? 1;
+  // What is crossed out is what the score would be if the key were not hidden.
+  const number = (value: number) => (hidden ? html`<s>${formatNumber(value)}</s> −∞` : formatNumber(value));
+  const names = { factor: formatFactor(factor), temperature: formatFactor(temperature) };
+  return html`<dt>${t('reading.raw')}</dt>
+    <dd>${formatNumber(rawScore)}</dd>
+    <dt>${t('reading.scaled', names)}</dt>
+    <dd>${number(rawScore * factor)}</dd>
+    ${
+      temperature === 1
+        ? nothing
+        : html`<dt>${t('reading.heated', names)}</dt>
+            <dd>${hidden ? number((rawScore * factor) / temperature) : formatNumber(score)}</dd>`
+    }`;
+}
+
+function ablationNote(lens: LensContext, map: ShownMap): TemplateResult | typeof nothing {
+  const [only] = map.heads;
+  if (map.heads.length > 1 || !only || ablationOf(lens.state, only) === null) return nothing;
+  return html`<p class="note">${lens.t(isUniform(lens, map) ? 'steps.uniformNote' : 'reading.ablated')}</p>`;
 }
