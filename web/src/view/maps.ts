@@ -156,16 +156,22 @@ export function strongestKey(map: ShownMap, query: number, size: number): number
   return best;
 }
 
-/** The largest distance of any row's sum from 1, over all layers and heads, in float64; rows that see nothing aside. */
+/**
+ * The largest distance of any row's sum from 1, over all layers and heads, in float64. A row may be empty only if the
+ * engine says that it saw no key: one empty row more or less than that has lost its sum, and is 1 off.
+ */
 export function rowSumDeviation(result: RunResult): number {
   const size = result.tokens.length;
   let worst = 0;
+  let empty = 0;
   for (let start = 0; start < result.attention.length; start += size) {
     let sum = 0;
     for (let key = 0; key < size; key++) sum += result.attention[start + key] ?? 0;
-    if (sum !== 0) worst = Math.max(worst, Math.abs(sum - 1));
+    if (sum === 0) empty++;
+    // A sum that is no number stays one: Math.max keeps NaN.
+    else worst = Math.max(worst, Math.abs(sum - 1));
   }
-  return worst;
+  return empty === result.maskedRows ? worst : Math.max(worst, 1);
 }
 
 /** The probability of a token at the first position whose logits are there: softmax of that row. Null if there is none. */
