@@ -51,7 +51,10 @@ const threeColumns = 1320;
 /** Milliseconds after which a change is drawn without waiting for its answer. */
 const patience = 60;
 
-/** Milliseconds that a notice stays. */
+/** A single run, above all the first, says little: the proof shows the median of so many. */
+const timedRuns = 9;
+
+/** Milliseconds that a notice stays while nothing changes. */
 const messageTime = 10_000;
 
 export interface LensEvents {
@@ -128,6 +131,9 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   /** When the oldest change that is not on screen yet was made. */
   #changedAt: number | null = null;
   #latency: number | null = null;
+  #timed: Answer | null = null;
+  /** Milliseconds of the engine's last runs, the newest last. */
+  #runTimes: readonly number[] = [];
   #rendering: ReturnType<typeof setTimeout> | undefined;
   #resizes: ResizeObserver | undefined;
   #visibility: IntersectionObserver | undefined;
@@ -214,10 +220,12 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   /** Changes the state by a pure function; the picture follows. */
   change(change: (state: LensState) => LensState): void {
     const before = this.#state;
-    this.#state = this.#fit(change(before));
+    const wanted = change(before);
+    if (wanted !== before) this.#message = '';
+    this.#state = this.#fit(wanted);
     if (this.#state === before) return;
-    if (this.#session.answer) this.#changedAt ??= performance.now();
     if (asksAnew(before, this.#state)) {
+      if (this.#session.answer) this.#changedAt ??= performance.now();
       // The answer comes within a frame as a rule: one rendering for both. Fields show their own change at once.
       this.#session.refresh();
       this.#renderIn(patience);
@@ -273,11 +281,18 @@ export class MultiheadLens extends LitElement implements SessionOwner {
 
   /** For the session: there is a new status or answer. */
   changed(): void {
-    const { status, model } = this.#session;
+    const { status, model, answer } = this.#session;
+    // Without a text, or after a failure, no picture comes that a change could wait for.
+    if (answer === null || status.kind === 'failed') this.#changedAt = null;
+    if (answer !== null && answer !== this.#timed) {
+      this.#timed = answer;
+      this.#runTimes = [...this.#runTimes, answer.result.milliseconds].slice(-timedRuns);
+    }
     if (model && model !== this.#fitted) {
       this.#fitted = model;
+      this.#runTimes = [];
       if (model.thread === 'here') this.say(translator(this.language)('status.hereInPage'));
-      this.change(this.#fit);
+      this.change((state) => state);
     }
     if (status.kind === 'failed') this.#dispatch('multihead-error', { error: status.error });
     this.requestUpdate();
@@ -414,6 +429,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
       row: shownRow(drawing, pointed, this.#state.query),
       message: this.#status(t),
       latency: this.#latency,
+      runTimes: this.#runTimes,
       narrow: this.#narrow,
       explored: this.#explored,
       composing: this.#composing,

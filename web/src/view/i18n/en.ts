@@ -169,6 +169,20 @@ export const en = {
   'proof.masked': 'rows that see no token',
   'proof.compressed': 'weights moved by compression',
   'proof.ms': '{{value}} ms',
+  'proof.tokensNote': 'Tokens of this text, and the most the model takes.',
+  'proof.headsNote': 'Every head of every layer was computed, not only those on screen.',
+  'proof.computeNote_one':
+    'The engine’s forward pass with its statistics, measured inside the engine’s thread: one run so far.',
+  'proof.computeNote_other':
+    'The engine’s forward pass with its statistics, measured inside the engine’s thread: median of the last {{count}} runs.',
+  'proof.pixelsNote': 'From the last change to the end of the frame that shows it.',
+  'proof.engineNote': 'C compiled to WebAssembly, running in this browser. Nothing is sent anywhere.',
+  'proof.sumsNote':
+    'Largest distance of a row’s sum from 1, over all heads of all layers. Rows without a key sum to 0, and are counted.',
+  'proof.finiteNote': 'The engine checks every number of a run, and stops if one is infinite or undefined.',
+  'proof.maskedNote': 'Rows, over all heads, whose mask hides every key: their weights and output are 0.',
+  'proof.compressedNote':
+    'Largest change of an attention weight by storing the model in fewer bits, as measured by who made the file.',
 
   // Status
   'status.loading': 'Loading the model …',

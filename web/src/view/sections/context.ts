@@ -20,6 +20,8 @@ export interface LensContext extends Drawing {
   setAdding(on: boolean): void;
   /** Key to pixels of the last answer, in milliseconds; null before the first. */
   readonly latency: number | null;
+  /** Milliseconds of the engine's last runs. */
+  readonly runTimes: readonly number[];
   /** The page has said enough of hovering. */
   readonly explored: boolean;
   /** Names the stroke under way, so that it is undone as one; `done` ends it. */

@@ -1,34 +1,55 @@
 /** What shows that the numbers are real: sums, times, the engine that made them. */
 import { html, nothing, type TemplateResult } from 'lit';
+import type { Model, RunResult } from '../../core/types.js';
 import { formatError, formatMilliseconds, formatTiny } from '../format.js';
 import type { LensContext } from './context.js';
+
+interface Fact {
+  readonly name: string;
+  readonly value: string;
+  /** What it means and where it comes from. */
+  readonly title: string;
+}
 
 export function proof(lens: LensContext): TemplateResult {
   const { answer, model, t } = lens;
   return html`
     <section class="proof" part="proof" aria-labelledby="proof-title">
       <h2 id="proof-title">${t('proof')}</h2>
-      ${answer && model ? html`<dl>${facts(lens).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>` : nothing}
+      ${
+        answer && model
+          ? html`<dl>${facts(lens, answer.result, model).map(({ name, value, title }) => html`<div title=${title}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+          : nothing
+      }
     </section>
   `;
 }
 
-function facts({ answer, model, deviation, latency, t }: LensContext): readonly (readonly [string, string])[] {
-  if (!answer || !model) return [];
-  const { result } = answer;
+function facts({ deviation, latency, runTimes, t }: LensContext, result: RunResult, model: Model): readonly Fact[] {
   const ms = (value: number) => t('proof.ms', { value: formatMilliseconds(value) });
+  const fact = (name: ProofName, value: string, values: Readonly<Record<string, number>> = {}): Fact => ({
+    name: t(`proof.${name}`),
+    value,
+    title: t(`proof.${name}Note`, values),
+  });
   return [
-    [t('proof.tokens'), `${result.tokens.length} / ${model.info.positions}`],
-    [t('proof.heads'), `${result.layers} × ${result.heads}`],
-    [t('proof.compute'), ms(result.milliseconds)],
-    [t('proof.pixels'), latency === null ? '–' : ms(latency)],
-    [t('proof.engine'), `${t(`proof.${result.build}`)}, ${t(`proof.${model.thread}`)}`],
-    [t('proof.sums'), `± ${formatTiny(deviation ?? 0)}`],
+    fact('tokens', `${result.tokens.length} / ${model.info.positions}`),
+    fact('heads', `${result.layers} × ${result.heads}`),
+    fact('compute', ms(median(runTimes)), { count: runTimes.length }),
+    fact('pixels', latency === null ? '–' : ms(latency)),
+    fact('engine', `${t(`proof.${result.build}`)}, ${t(`proof.${model.thread}`)}`),
+    fact('sums', `± ${formatTiny(deviation ?? 0)}`),
     // The engine looks at every number of a run, and fails the run if one is not finite.
-    [t('proof.finite'), t('proof.allFinite')],
-    [t('proof.masked'), String(result.maskedRows)],
-    ...(model.info.attentionError > 0
-      ? [[t('proof.compressed'), `± ${formatError(model.info.attentionError)}`] as const]
-      : []),
+    fact('finite', t('proof.allFinite')),
+    fact('masked', String(result.maskedRows)),
+    ...(model.info.attentionError > 0 ? [fact('compressed', `± ${formatError(model.info.attentionError)}`)] : []),
   ];
+}
+
+type ProofName = 'tokens' | 'heads' | 'compute' | 'pixels' | 'engine' | 'sums' | 'finite' | 'masked' | 'compressed';
+
+/** The middle of some numbers; the upper of two. */
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
