@@ -1,0 +1,26 @@
+// The contenders by name. Each file exports `load({ name, root })`, which resolves to
+//
+//   { label, supports(shape), setup(shape, inputs) }
+//
+// and `setup` to { run(), read(), dispose() }. `run` does what an application does for each call: copies the inputs
+// in, computes, and copies the outputs out into JavaScript arrays. `read` returns what the last run gave, as
+// { output, weights } in the layout of reference.mjs. `root` is the address of the repository.
+
+export const OURS = 'multihead';
+
+export const CONTENDERS = {
+  [OURS]: { file: 'multihead.mjs', hosts: ['chromium', 'node'] },
+  'multihead-simd128': { file: 'multihead.mjs', hosts: ['chromium', 'node'] },
+  'onnxruntime-web': { file: 'onnxruntime-web.mjs', hosts: ['chromium', 'node'] },
+  'onnxruntime-web-fused': { file: 'onnxruntime-web.mjs', hosts: ['chromium', 'node'] },
+  litert: { file: 'litert.mjs', hosts: ['chromium'] },
+  'tfjs-wasm': { file: 'tfjs-wasm.mjs', hosts: ['chromium'] },
+};
+
+/** The files, each bundled once for the page. */
+export const FILES = [...new Set(Object.values(CONTENDERS).map(({ file }) => file))];
+
+export function contendersOf(host, only) {
+  const names = Object.keys(CONTENDERS).filter((name) => CONTENDERS[name].hosts.includes(host));
+  return only.length === 0 ? names : names.filter((name) => name === OURS || only.includes(name));
+}

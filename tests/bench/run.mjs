@@ -1,0 +1,95 @@
+// npm run bench: multihead against what one would install in its place. README.md says what is measured and how.
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { parseArgs, promisify } from 'node:util';
+import { launch, openPage, serveRepository } from './chromium.mjs';
+import { measureColdStarts } from './cold-start.mjs';
+import { CONTENDERS, contendersOf } from './contenders/index.mjs';
+import { BENCH, OUTPUT, prepareAll } from './prepare.mjs';
+import { printColdStarts, printSummary, shapeLine } from './report.mjs';
+import { chooseShapes } from './shapes.mjs';
+
+const OPTIONS = {
+  quick: { type: 'boolean', default: false },
+  huge: { type: 'boolean', default: false },
+  shapes: { type: 'string', default: '' },
+  only: { type: 'string', multiple: true, default: [] },
+  host: { type: 'string', multiple: true, default: ['chromium', 'node'] },
+  'no-cold-start': { type: 'boolean', default: false },
+};
+
+function readOptions() {
+  const { values } = parseArgs({ options: OPTIONS });
+  const unknown = values.only.filter((name) => !(name in CONTENDERS));
+  if (unknown.length > 0) {
+    throw new Error(`no contender called ${unknown.join(', ')}; there are ${Object.keys(CONTENDERS).join(', ')}`);
+  }
+  return values;
+}
+
+/** A fresh page for each shape, so that memory is that shape's. */
+async function measureInChromium(shape, options, url) {
+  const browser = await launch();
+  try {
+    const page = await openPage(browser, url);
+    return await page.evaluate(
+      async ([address, ...args]) => (await import(address)).measureShape(...args),
+      ['/tests/bench/measure.mjs', shape, options.names, { budget: options.budget }],
+    );
+  } finally {
+    await browser.close();
+  }
+}
+
+async function measureInNode(shape, options) {
+  const args = [`${BENCH}node-shape.mjs`, JSON.stringify(shape), JSON.stringify(options)];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 24 });
+  // Contenders may print; the result is what comes last.
+  return JSON.parse(stdout.slice(stdout.indexOf('{"shape"')));
+}
+
+async function measureHost(host, shapes, options, url) {
+  const names = contendersOf(host, options.only);
+  const budget = options.quick ? 300 : 1000;
+  const measure = host === 'node' ? measureInNode : measureInChromium;
+  console.log(`\n===== ${host}, one thread: milliseconds (GFLOP/s), and how many times ours =====`);
+  const results = [];
+  for (const shape of shapes) {
+    const result = await measure(shape, { names, budget }, url);
+    results.push(result);
+    console.log(shapeLine(result));
+  }
+  printSummary(results);
+  return results;
+}
+
+async function main() {
+  const options = readOptions();
+  await prepareAll();
+  const machine = { cpu: cpus()[0].model, cores: cpus().length, node: process.version };
+  const report = { date: new Date().toISOString(), machine: { ...machine, loadAtStart: loadavg()[0] }, hosts: {} };
+  const server = await serveRepository();
+  try {
+    const browser = await launch();
+    report.machine.chromium = browser.version();
+    await browser.close();
+    const shapes = chooseShapes({ pattern: options.shapes, quick: options.quick, huge: options.huge });
+    const save = () => writeFileSync(`${OUTPUT}results.json`, `${JSON.stringify(report, null, 1)}\n`);
+    for (const host of options.host) {
+      report.hosts[host] = await measureHost(host, shapes, options, server.url);
+      save();
+    }
+    if (!options['no-cold-start']) {
+      const times = options.quick ? 3 : 5;
+      report.coldStart = await measureColdStarts(contendersOf('chromium', options.only), server.url, times);
+      printColdStarts(report.coldStart);
+      save();
+    }
+  } finally {
+    server.close();
+  }
+  console.log(`\n${OUTPUT}results.json`);
+}
+
+await main();
