@@ -199,7 +199,8 @@ struct mh_attention {
     struct mh_weights_out weights; /* the weights that multiply V, that is, after dropout */
     float *raw_scores;             /* [B, H, T, S] Q Kᵀ before scale and mask, or NULL. Asking for
                                       it computes hidden keys too */
-    float *scores;                 /* [B, H, T, S] what softmax sees; -inf where hidden; or NULL */
+    float *scores;                 /* [B, H, T, S] what softmax sees: scale and mask.bias are in,
+                                      hidden keys have -inf; or NULL */
     int32_t check_finite;          /* 1: fail with MH_NONFINITE at the first NaN or Inf */
 };
 
@@ -354,6 +355,8 @@ enum mh_ablation_kind {
     MH_ABLATE_UNIFORM = 2, /* it looks equally at every visible key */
 };
 
+/* One head of one layer. Weights and scores show what its softmax saw: of a uniform head, a score
+ * of 0 on each visible key (raw_scores stay its own); of the others, what it would have looked at. */
 struct mh_ablation {
     int32_t layer, head;
     int32_t kind; /* enum mh_ablation_kind */
@@ -369,7 +372,7 @@ struct mh_block_pass {
     float dropout; /* on weights after softmax and on both residual branches */
     uint32_t dropout_seed;
     struct mh_weights_out weights;
-    float *raw_scores, *scores;
+    float *raw_scores, *scores;          /* as in mh_attention */
     const struct mh_ablation *ablations; /* those whose `layer` is `layer` apply */
     size_t ablation_count;
     int32_t layer;
@@ -425,8 +428,9 @@ struct mh_model_pass {
     const struct mh_ablation *ablations;
     size_t ablation_count;
     float *attention;          /* [L, H, T, T] */
-    float *raw_scores;         /* [L, H, T, T] */
-    float *scores;             /* [L, H, T, T] */
+    float *raw_scores;         /* [L, H, T, T] QKᵀ */
+    float *scores;             /* [L, H, T, T] what softmax sees: scale and temperature are in,
+                                  hidden keys have -inf */
     float *hidden;             /* [L + 1, T, E] */
     float *logits;             /* [logit_count, V] */
     const int32_t *logit_rows; /* [logit_count] positions whose logits are wanted; NULL = all T */

@@ -290,6 +290,17 @@ describe('interventions', () => {
     const uniform = await model.run(CAT, { ablate: [{ layer: 1, head: 2, kind: 'uniform' }] });
     expect(weight(uniform, 1, 2, 3, 5)).toBeCloseTo(1 / 16, 6);
   });
+
+  it('show a uniform head with a score of 0 on each visible key, and its own raw scores', async () => {
+    const options = { mask: { causal: true }, temperature: 2, stages: true } as const;
+    const usual = await model.run(CAT, options);
+    const uniform = await model.run(CAT, { ...options, ablate: [{ layer: 1, head: 2, kind: 'uniform' }] });
+    const T = usual.tokens.length;
+    const ofHead = (map: Float32Array | undefined) => Array.from(map?.subarray(10 * T * T, 11 * T * T) ?? []);
+    const expected = (i: number) => (i % T > Math.floor(i / T) ? Number.NEGATIVE_INFINITY : 0);
+    expect(ofHead(uniform.scores)).toEqual(Array.from({ length: T * T }, (_, i) => expected(i)));
+    expect(ofHead(uniform.rawScores)).toEqual(ofHead(usual.rawScores));
+  });
 });
 
 describe('predictions', () => {

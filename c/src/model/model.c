@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "kernels/kernels.h"
+#include "ops/attention.h"
 #include "ops/guard.h"
 
 #include <math.h>
@@ -96,11 +97,8 @@ static struct mh_block_pass block_pass(const mh_model *model, const struct mh_mo
         block.mask.hidden += layer * pass->hidden_layer_stride;
     if (pass->temperature > 0 && pass->temperature != 1) {
         size_t head_dim = model->config.embed_dim / model->config.heads;
-        float scale = pass->scale_mode == MH_SCALE_GIVEN  ? pass->scale
-                      : pass->scale_mode == MH_SCALE_NONE ? 1
-                                                          : 1 / sqrtf((float)head_dim);
         block.scale_mode = MH_SCALE_GIVEN;
-        block.scale = scale / pass->temperature;
+        block.scale = mh_scale_of(pass->scale_mode, pass->scale, head_dim) / pass->temperature;
     }
     return block;
 }

@@ -48,6 +48,18 @@ static struct scratch lay_out(struct mh_arena *arena, const struct mh_attention 
     };
 }
 
+float mh_scale_of(int32_t mode, float given, size_t head_dim)
+{
+    switch (mode) {
+    case MH_SCALE_GIVEN:
+        return given;
+    case MH_SCALE_NONE:
+        return 1.0f;
+    default:
+        return 1.0f / sqrtf((float)head_dim);
+    }
+}
+
 enum mh_status mh_attention_workspace(const struct mh_attention *a, size_t *bytes,
                                       struct mh_error *error)
 {
@@ -80,18 +92,6 @@ struct row_block {
     struct mh_key_ranges hull; /* the keys that geometry lets any of the rows see */
     float *rows;               /* [count, S] */
 };
-
-static float scale_of(const struct mh_attention *a)
-{
-    switch (a->scale_mode) {
-    case MH_SCALE_GIVEN:
-        return a->scale;
-    case MH_SCALE_NONE:
-        return 1.0f;
-    default:
-        return 1.0f / sqrtf((float)a->head_dim);
-    }
-}
 
 /* Offset of row (b, h, i) in a [B, H, T, S] map. */
 static size_t map_offset(const struct mh_attention *a, size_t b, size_t h, size_t i)
@@ -436,7 +436,7 @@ enum mh_status mh_attention_run(const struct mh_attention *a,
     struct pass pass = {.a = a,
                         .context = context,
                         .scratch = lay_out(&arena, a),
-                        .scale = scale_of(a),
+                        .scale = mh_scale_of(a->scale_mode, a->scale, a->head_dim),
                         .report = report,
                         .error = error};
     status = mh_arena_check(&arena, error);

@@ -11,6 +11,9 @@ struct mh_attention_context {
     enum mh_tensor query_name, key_name, value_name; /* for the finite-ness guard */
 };
 
+/* The factor on Q Kᵀ that a mode (enum mh_scale_mode) means; `given` is for MH_SCALE_GIVEN. */
+float mh_scale_of(int32_t mode, float given, size_t head_dim);
+
 /* Everything that can be wrong with the arguments, numbers in the data aside. */
 enum mh_status mh_attention_check(const struct mh_attention *attention, struct mh_error *error);
 

@@ -91,7 +91,10 @@ export interface RunOptions {
   /** softmax(scores / temperature); > 0. Default 1. */
   readonly temperature?: number;
   readonly ablate?: readonly Ablation[];
-  /** Also return `rawScores` (QKᵀ) and `scores` (scaled and masked, −Infinity where hidden). */
+  /**
+   * Also return `rawScores` (QKᵀ) and `scores`, what softmax sees: rawScores · scale / temperature, −Infinity where
+   * hidden. Of a head ablated as `uniform`, `scores` are 0 on every visible key, and `rawScores` its own.
+   */
   readonly stages?: boolean;
   /** Also return the hidden states. */
   readonly hidden?: boolean;
