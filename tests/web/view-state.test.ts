@@ -3,6 +3,7 @@ import { countPainted, paint, tokenRemap } from '../../web/src/view/mask.js';
 import {
   ablateSelected,
   ablationOf,
+  choosePreset,
   defaultState,
   fitToModel,
   isEdited,
@@ -16,6 +17,7 @@ import {
   stepHead,
   undo,
   uneditedState,
+  usedTokenTool,
 } from '../../web/src/view/state.js';
 
 const model = { layers: 4, heads: 8 };
@@ -43,6 +45,30 @@ describe('heads', () => {
     expect(small.state.heads).toEqual([{ layer: 1, head: 0 }]);
     expect(small.state.ablations).toEqual([{ layer: 1, head: 0, kind: 'zero' }]);
     expect(fitToModel(state, model)).toEqual({ state, changed: false });
+  });
+});
+
+describe('the token tool', () => {
+  it('follows the preset, and can be chosen after it', () => {
+    for (const [preset, tool] of [
+      ['none', 'replace'],
+      ['window', 'replace'],
+      ['causal', 'look'],
+      ['prefix', 'look'],
+    ] as const)
+      expect(choosePreset({ ...defaultState, tokenTool: 'pad' }, preset)).toMatchObject({
+        mask: { preset },
+        tokenTool: tool,
+      });
+    const chosen = { ...choosePreset(defaultState, 'none'), tokenTool: 'pad' } as const;
+    expect(usedTokenTool(chosen, true)).toBe('pad');
+  });
+
+  it('never replaces where that has no effect', () => {
+    const bidirectional = choosePreset(defaultState, 'none');
+    expect(usedTokenTool(bidirectional, true)).toBe('replace');
+    expect(usedTokenTool(bidirectional, false)).toBe('look');
+    expect(usedTokenTool(undo(bidirectional), true)).toBe('look');
   });
 });
 

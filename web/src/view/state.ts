@@ -10,6 +10,7 @@ import {
   isCausal,
   isMaskEdited,
   type Mask,
+  type Preset,
   type Remap,
   remapMask,
   type Scope,
@@ -147,6 +148,19 @@ export function redo(state: LensState): LensState {
 /** Takes padding and paint away; can be undone. */
 export const resetMask = (state: LensState): LensState =>
   isMaskEdited(state.mask) ? setMask(state, uneditedMask(state.mask)) : state;
+
+/**
+ * Chooses a preset. Where tokens see what follows, clicking one puts the mask token in its place, for the model to fill;
+ * a causal model could not.
+ */
+export function choosePreset(state: LensState, preset: Preset): LensState {
+  const chosen = setMask(state, { ...state.mask, preset });
+  return { ...chosen, tokenTool: isCausal(chosen.mask) ? 'look' : 'replace' };
+}
+
+/** What clicking a token does: replacing has no effect under a causal mask, nor in a model without a mask token. */
+export const usedTokenTool = (state: LensState, hasMaskToken: boolean): TokenTool =>
+  state.tokenTool === 'replace' && (isCausal(state.mask) || !hasMaskToken) ? 'look' : state.tokenTool;
 
 /** The scopes that the tools paint in. */
 export const paintScopes = (state: LensState): readonly Scope[] =>

@@ -20,6 +20,14 @@ export const en = {
   'token.isReplaced': 'replaced by [MASK]',
   'token.isOver': 'over the limit, left out',
   'token.weight': 'gets {{weight}}',
+  'token.moreOver_one': '1 more over the limit, left out',
+  'token.moreOver_other': '{{count}} more over the limit, left out',
+  'token.clickLook': 'Click to look from it',
+  'token.clickRelease': 'Click to let go of it',
+  'token.clickReplace': 'Click to replace it by [MASK]',
+  'token.clickBack': 'Click to put it back',
+  'token.clickOff': 'Click to switch it off',
+  'token.clickOn': 'Click to switch it on again',
 
   // Heads
   heads: 'Heads',

@@ -21,6 +21,13 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'token.isReplaced': '已换成 [MASK]',
   'token.isOver': '超出上限，不参与计算',
   'token.weight': '得到 {{weight}}',
+  'token.moreOver_other': '另有 {{count}} 个超出上限，不参与计算',
+  'token.clickLook': '点击：从它看出去',
+  'token.clickRelease': '点击：不再固定',
+  'token.clickReplace': '点击：换成 [MASK]',
+  'token.clickBack': '点击：换回原来的词元',
+  'token.clickOff': '点击：关掉它',
+  'token.clickOn': '点击：重新打开',
 
   // Heads
   heads: '头',

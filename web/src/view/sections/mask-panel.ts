@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { ModelInfo } from '../../core/types.js';
 import { countPainted, isMaskEdited, type Mask, type Preset, presets } from '../mask.js';
 import type { Tool } from '../pictures/types.js';
-import { redo, resetMask, setMask, tools, undo } from '../state.js';
+import { choosePreset, redo, resetMask, setMask, tools, undo } from '../state.js';
 import type { LensContext } from './context.js';
 import { choiceList, segments, slider } from './fields.js';
 
@@ -19,7 +19,7 @@ export function maskPanel(lens: LensContext): TemplateResult {
           label: t('mask'),
           value: state.mask.preset,
           choices: presets.map((preset) => ({ value: preset, label: t(`mask.${preset}`) })),
-          choose: (preset) => lens.set((now) => setMask(now, { ...now.mask, preset })),
+          choose: (preset) => lens.set((now) => choosePreset(now, preset)),
         })}
       </div>
       <p class="note">${presetNote(lens)} ${untrained}</p>

@@ -3,20 +3,31 @@ import { html, noChange, nothing, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
 import type { Token } from '../../core/types.js';
 import { examples, withExample } from '../examples.js';
-import { languages, languageTag } from '../i18n/index.js';
+import { languages, languageTag, type Translate } from '../i18n/index.js';
 import { isCausal, togglePadding } from '../mask.js';
 import { formatWeight } from '../pictures/format.js';
 import { tokenText } from '../pictures/token-text.js';
-import { type LensState, setMask, type TokenTool } from '../state.js';
+import { type LensState, setMask, type TokenTool, usedTokenTool } from '../state.js';
 import type { LensContext } from './context.js';
 import { segments } from './fields.js';
+
+/** Of the tokens that are over the limit, so many are shown; a book may have been pasted. */
+const shownOver = 20;
 
 export function sentence(lens: LensContext): TemplateResult {
   const { t } = lens;
   return html`
     <section class="sentence" part="sentence" aria-label=${t('sentence')}>
       <div class="write">${field(lens)} ${exampleList(lens)} ${tokenTool(lens)} ${count(lens)}</div>
-      <div class="chips" role="group" aria-label=${t('sentence.tokens')} @keydown=${walk}>${chips(lens)}</div>
+      <div
+        class="chips"
+        role="group"
+        aria-label=${t('sentence.tokens')}
+        tabindex=${lens.answer?.result.overflow.length ? 0 : nothing}
+        @keydown=${walk}
+      >
+        ${chips(lens)}
+      </div>
     </section>
   `;
 }
@@ -79,18 +90,18 @@ function exampleList(lens: LensContext): TemplateResult {
 function tokenTool(lens: LensContext): TemplateResult {
   const { state, model, t } = lens;
   const causal = isCausal(state.mask);
-  const replaceable = !causal && (model?.info.hasMaskToken ?? true);
+  const hasMaskToken = model?.info.hasMaskToken ?? true;
   return segments<TokenTool>({
     name: 'token-tool',
     label: t('token.tool'),
     showLabel: true,
-    value: state.tokenTool === 'replace' && !replaceable ? 'look' : state.tokenTool,
+    value: usedTokenTool(state, hasMaskToken),
     choices: [
       { value: 'look', label: t('token.look') },
       {
         value: 'replace',
         label: t('token.replace'),
-        disabled: !replaceable,
+        disabled: causal || !hasMaskToken,
         ...(causal ? { title: t('token.replaceNeedsBidirectional') } : {}),
       },
       { value: 'pad', label: t('token.pad') },
@@ -114,14 +125,16 @@ function chips(lens: LensContext): TemplateResult | readonly TemplateResult[] {
   if (state.text.trim() === '') return html`<p class="hint">${t('sentence.empty')}</p>`;
   if (!answer) return placeholders(state.text);
   const { tokens, overflow } = answer.result;
+  const more = overflow.length - shownOver;
   return [
     ...tokens.map((token, position) => chip(lens, token, position)),
-    ...overflow.map(
-      (token) =>
-        html`<span class="chip over" title=${t('token.isOver')}><span class="word">${tokenText(token)}</span></span>`,
-    ),
+    ...overflow.slice(0, shownOver).map((token) => overChip(tokenText(token), t('token.isOver'))),
+    ...(more > 0 ? [overChip(`+${more}`, t('token.moreOver', { count: more }))] : []),
   ];
 }
+
+const overChip = (text: string, title: string): TemplateResult =>
+  html`<span class="chip over" title=${title}><span class="word">${text}</span></span>`;
 
 /** Until tokens are known: words, in chips of much the same sizes, so that the page hardly moves when they come. */
 function placeholders(text: string): readonly TemplateResult[] {
@@ -131,8 +144,9 @@ function placeholders(text: string): readonly TemplateResult[] {
   );
 }
 
-/** Arrow keys go from token to token; Tab leaves them, however many there are. */
+/** Arrow keys go from token to token; Tab leaves them, however many there are. On the box itself they scroll it. */
 function walk(event: KeyboardEvent): void {
+  if (event.target === event.currentTarget) return;
   const tokens = [...(event.currentTarget as HTMLElement).querySelectorAll('button')];
   const at = tokens.indexOf(event.target as HTMLButtonElement);
   const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: tokens.length - 1 }[event.key];
@@ -143,15 +157,32 @@ function walk(event: KeyboardEvent): void {
 }
 
 /** The state after clicking a token. */
-function useToken(state: LensState, position: number): LensState {
-  if (state.tokenTool === 'pad') return setMask(state, togglePadding(state.mask, position));
-  if (state.tokenTool === 'replace' && !isCausal(state.mask))
-    return { ...state, replaced: state.replaced === position ? null : position };
-  return { ...state, query: state.query === position ? null : position };
+function useToken(state: LensState, position: number, tool: TokenTool): LensState {
+  switch (tool) {
+    case 'pad':
+      return setMask(state, togglePadding(state.mask, position));
+    case 'replace':
+      return { ...state, replaced: state.replaced === position ? null : position };
+    case 'look':
+      return { ...state, query: state.query === position ? null : position };
+  }
+}
+
+/** What a click on a token would do, in words. */
+function clickHint(state: LensState, position: number, tool: TokenTool, t: Translate): string {
+  switch (tool) {
+    case 'pad':
+      return t(state.mask.padding.includes(position) ? 'token.clickOn' : 'token.clickOff');
+    case 'replace':
+      return t(state.replaced === position ? 'token.clickBack' : 'token.clickReplace');
+    case 'look':
+      return t(state.query === position ? 'token.clickRelease' : 'token.clickLook');
+  }
 }
 
 function chip(lens: LensContext, token: Token, position: number): TemplateResult {
-  const { answer, row, state, t } = lens;
+  const { answer, model, row, state, t } = lens;
+  const tool = usedTokenTool(state, model?.info.hasMaskToken ?? true);
   const weight = row?.weights[position] ?? null;
   const before = row?.baseline?.[position] ?? null;
   const max = row?.max ?? 1;
@@ -179,9 +210,9 @@ function chip(lens: LensContext, token: Token, position: number): TemplateResult
       class=${classes}
       aria-pressed=${state.query === position}
       tabindex=${position === (state.query ?? 0) ? 0 : -1}
-      title=${facts.join(', ') || nothing}
+      title=${[facts.join(', '), clickHint(state, position, tool, t)].filter(Boolean).join('\n')}
       style="--share: ${(weight ?? 0) / max}; --before: ${changed ? before / max : 0}"
-      @click=${() => lens.set((now) => useToken(now, position))}
+      @click=${() => lens.set((now) => useToken(now, position, tool))}
     >
       <span class="bar" aria-hidden="true">
         <i></i>${changed ? html`<i class="before"></i>` : nothing}

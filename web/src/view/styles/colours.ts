@@ -11,6 +11,7 @@ const light = css`
   --mh-focus: #b8392b;
   --mh-soft: #f4f5f7;
   --mh-data: #3c4f76;
+  --mh-edge: rgb(28 33 39 / 0.22);
   color-scheme: light;
 `;
 
@@ -24,6 +25,7 @@ const dark = css`
   --mh-focus: #ff9d8c;
   --mh-soft: #1d2126;
   --mh-data: #8ea7d8;
+  --mh-edge: rgb(0 0 0 / 0.7);
   color-scheme: dark;
 `;
 

@@ -44,6 +44,12 @@ export const sentence = css`
     max-block-size: 200px;
     overflow: auto;
     scrollbar-width: thin;
+    /* A shadow at the edge over which there is more: the paper that covers it scrolls with the tokens. */
+    background:
+      linear-gradient(var(--mh-paper) 40%, transparent) top / 100% 20px no-repeat local,
+      linear-gradient(transparent, var(--mh-paper) 60%) bottom / 100% 20px no-repeat local,
+      linear-gradient(var(--mh-edge), transparent) top / 100% 8px no-repeat,
+      linear-gradient(transparent, var(--mh-edge)) bottom / 100% 8px no-repeat;
     align-content: start;
     --bar: 12px;
   }
@@ -115,6 +121,11 @@ export const sentence = css`
   .chip.off .word {
     text-decoration: line-through;
     background: repeating-linear-gradient(135deg, var(--mh-line) 0 1px, transparent 1px 5px);
+  }
+  /* Ink on paper, as the hatching needs; the frame tells that it is the query. */
+  .chip.off.query .word {
+    color: var(--mh-ink);
+    box-shadow: inset 0 0 0 2px var(--mh-accent);
   }
   .chip.over {
     justify-content: end;
