@@ -181,7 +181,7 @@ describe('numbers', () => {
     expect(bars.map((bar) => bar.pressed === 'true')).toEqual(row.map((_, k) => k === query));
     const highest = Math.max(...bars.map((bar) => bar.height)) / Math.max(...row);
     for (const [k, bar] of bars.entries()) {
-      expectWritten(/gets (\S+)$/.exec(bar.title)?.[1], row[k] as number, formatWeight);
+      expectWritten(/gets (\S+)$/m.exec(bar.title)?.[1], row[k] as number, formatWeight);
       expect(Math.abs(bar.height - (row[k] as number) * highest)).toBeLessThan(1.5);
     }
   });
