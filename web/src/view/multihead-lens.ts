@@ -284,15 +284,15 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     const { status, model, answer } = this.#session;
     // Without a text, or after a failure, no picture comes that a change could wait for.
     if (answer === null || status.kind === 'failed') this.#changedAt = null;
-    if (answer !== null && answer !== this.#timed) {
-      this.#timed = answer;
-      this.#runTimes = [...this.#runTimes, answer.result.milliseconds].slice(-timedRuns);
-    }
     if (model && model !== this.#fitted) {
       this.#fitted = model;
       this.#runTimes = [];
       if (model.thread === 'here') this.say(translator(this.language)('status.hereInPage'));
       this.change((state) => state);
+    }
+    if (answer !== null && answer !== this.#timed) {
+      this.#timed = answer;
+      this.#runTimes = [...this.#runTimes, answer.result.milliseconds].slice(-timedRuns);
     }
     if (status.kind === 'failed') this.#dispatch('multihead-error', { error: status.error });
     this.requestUpdate();
