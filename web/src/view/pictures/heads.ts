@@ -5,25 +5,33 @@
  * @fires mh-head-select (types.ts)
  */
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
-import { type ColourScale, colourScale, differenceMax, roundMax } from './colour.js';
 import { emit } from './emit.js';
 import { formatNumber } from './format.js';
 import { headsKey } from './grid-nav.js';
-import { cellPixels, putPixels } from './map-pixels.js';
-import { pictureStyles, ThemeController } from './theme.js';
+import { drawHeads, ENTROPY_FONT_SIZE, type HeadsLayout } from './heads-drawing.js';
+import { pictureStyles, ThemeController, textMeasure } from './theme.js';
 import type { EntropyValues, HeadRef, HeadsProperties, Palette, ScaleType, Words } from './types.js';
 import { picturesEn, unitName, wordsFrom } from './words.js';
 
-/** With fewer device pixels a cell, squares of uneven size would show: then the browser smooths. */
-const CRISP_FROM = 3;
+/** What the canvas shows. */
+const DRAWN = ['queryCount', 'keyCount', 'attention', 'baseline', 'entropy', 'ablated', 'palette', 'scaleType', 'max'];
 
 export class HeadsElement extends LitElement implements HeadsProperties {
   static override readonly styles = [
     pictureStyles,
     css`
       .grid {
+        position: relative;
         display: grid;
         gap: 6px;
+      }
+      /* Of all heads: see heads-drawing.ts. */
+      canvas {
+        position: absolute;
+        inset: 0 auto auto 0;
+        z-index: 1;
+        pointer-events: none;
+        forced-color-adjust: none;
       }
       .layer {
         display: flex;
@@ -64,54 +72,12 @@ export class HeadsElement extends LitElement implements HeadsProperties {
         box-shadow: 0 0 0 2px var(--paper), 0 0 0 4px var(--focus);
         z-index: 1;
       }
-      canvas {
-        display: block;
-        inline-size: 100%;
-        aspect-ratio: 1;
-        forced-color-adjust: none;
-      }
-      .ablated canvas {
-        opacity: 0.35;
-      }
-      .ablated .picture::after {
-        content: "";
-        position: absolute;
-        inset: 0;
-        background: linear-gradient(
-          to bottom right,
-          transparent calc(50% - 1.5px),
-          var(--ink) calc(50% - 1.5px) calc(50% + 1.5px),
-          transparent calc(50% + 1.5px)
-        );
-        forced-color-adjust: none;
-      }
       .picture {
-        position: relative;
+        aspect-ratio: 1;
       }
       .entropy {
-        display: flex;
-        align-items: center;
-        gap: 4px;
+        block-size: 10px;
         margin-block-start: 3px;
-        font-size: 10px;
-        line-height: 1;
-        color: var(--muted);
-      }
-      .track {
-        flex: 1;
-        block-size: 4px;
-        background: color-mix(in srgb, var(--line) 50%, var(--paper));
-      }
-      .bar {
-        block-size: 100%;
-        background: var(--muted);
-        forced-color-adjust: none;
-      }
-      .number {
-        color: var(--ink);
-      }
-      .ablated .number {
-        text-decoration: line-through;
       }
 
       .grid.strip {
@@ -144,9 +110,6 @@ export class HeadsElement extends LitElement implements HeadsProperties {
         .head.first {
           outline-style: double;
           outline-width: 4px;
-        }
-        .bar {
-          background: CanvasText;
         }
       }
     `,
@@ -187,11 +150,11 @@ export class HeadsElement extends LitElement implements HeadsProperties {
   declare words: Words;
 
   readonly #surroundings = new ThemeController(this, () => {
-    this.#side = 0;
+    this.#layout = null;
     this.#draw();
   });
-  /** Device pixels a side of a thumbnail; 0: not known yet. */
-  #side = 0;
+  /** Where the heads are; null: to be read from the page. */
+  #layout: HeadsLayout | null = null;
   /** The one tab stop; null: the first selected head. */
   #at: HeadRef | null = null;
 
@@ -244,6 +207,7 @@ export class HeadsElement extends LitElement implements HeadsProperties {
           ${range(heads).map((head) => this.#head({ layer, head }))}
         </div>`,
       )}
+      <canvas aria-hidden="true"></canvas>
     </div>`;
   }
 
@@ -262,19 +226,8 @@ export class HeadsElement extends LitElement implements HeadsProperties {
       data-layer=${ref.layer}
       data-head=${ref.head}
     >
-      <div class="picture"><canvas aria-hidden="true"></canvas></div>
-      ${this.#entropyBar(ref)}
-    </div>`;
-  }
-
-  #entropyBar({ layer, head }: HeadRef): TemplateResult | typeof nothing {
-    const { entropy } = this;
-    if (!entropy) return nothing;
-    const value = entropy.values[layer * this.heads + head] as number;
-    const share = entropy.max > 0 ? Math.min(1, Math.max(0, value / entropy.max)) : 0;
-    return html`<div class="entropy" aria-hidden="true">
-      <div class="track"><div class="bar" style="inline-size:${(share * 100).toFixed(1)}%"></div></div>
-      <span class="number">${formatNumber(value)}</span>
+      <div class="picture"></div>
+      ${this.entropy ? html`<div class="entropy"></div>` : nothing}
     </div>`;
   }
 
@@ -296,9 +249,10 @@ export class HeadsElement extends LitElement implements HeadsProperties {
   }
 
   protected override updated(changed: PropertyValues): void {
-    const drawn = ['layers', 'heads', 'queryCount', 'keyCount', 'attention', 'baseline', 'palette', 'scaleType', 'max'];
-    if (['layers', 'heads', 'layout'].some((name) => changed.has(name))) this.#side = 0;
-    if (drawn.some((name) => changed.has(name))) this.#draw();
+    const has = (names: readonly string[]) => names.some((name) => changed.has(name));
+    const entropyCame = changed.has('entropy') && !changed.get('entropy') !== !this.entropy;
+    if (has(['layers', 'heads', 'layout', 'words']) || entropyCame) this.#layout = null;
+    if (this.#layout === null || has(DRAWN)) this.#draw();
     if (this.layout === 'strip' && (changed.has('selected') || changed.has('layout'))) this.#showSelected();
   }
 
@@ -315,45 +269,34 @@ export class HeadsElement extends LitElement implements HeadsProperties {
   }
 
   #draw(): void {
-    const { theme } = this.#surroundings.theme;
-    const { queryCount, keyCount } = this;
-    if (queryCount === 0 || keyCount === 0) return;
-    const canvases = [...this.renderRoot.querySelectorAll('canvas')];
-    this.#side ||= (canvases[0]?.clientWidth ?? 0) * devicePixelRatio;
-    const side = this.#side || 48;
-    // More cells than pixels: a pixel shows the largest of several, or thin lines would be lost.
-    const bin = Math.ceil(Math.max(queryCount, keyCount) / side);
-    const columns = Math.ceil(keyCount / bin);
-    const rows = Math.ceil(queryCount / bin);
-    const rendering = side / Math.max(columns, rows) >= CRISP_FROM ? 'pixelated' : 'auto';
-    const window = { queryFrom: 0, queryTo: queryCount, keyFrom: 0, keyTo: keyCount };
-    const shared = this.#sharedScale(theme);
-    for (const [index, canvas] of canvases.entries()) {
-      const offset = index * queryCount * keyCount;
-      const source = { weights: this.attention, baseline: this.baseline, visible: null, keyCount, offset };
-      const scale = shared ?? this.#ownScale(offset, theme);
-      canvas.style.imageRendering = rendering;
-      if (canvas.width !== columns) canvas.width = columns;
-      if (canvas.height !== rows) canvas.height = rows;
-      putPixels(canvas, cellPixels(source, scale, window, bin), columns, rows);
-    }
+    const canvas = this.renderRoot.querySelector('canvas');
+    if (!canvas || this.queryCount === 0 || this.keyCount === 0) return;
+    this.#layout ??= this.#readLayout();
+    const { theme } = this.#surroundings;
+    drawHeads(canvas, this.#layout, this, theme, textMeasure(`${ENTROPY_FONT_SIZE}px ${theme.font}`));
   }
 
-  /** One scale for all heads; null: each its own. Differences always share one, or noise would look like change. */
-  #sharedScale(theme: 'light' | 'dark'): ColourScale | null {
-    const { palette, scaleType: type, baseline, max } = this;
-    if (baseline) {
-      return colourScale({ kind: 'diverging', max: differenceMax(this.attention, baseline), palette, type, theme });
-    }
-    return max === null ? null : colourScale({ kind: 'sequential', max, palette, type, theme });
-  }
-
-  #ownScale(offset: number, theme: 'light' | 'dark'): ColourScale {
-    let max = 0;
-    for (let i = offset; i < offset + this.queryCount * this.keyCount; i++) {
-      if ((this.attention[i] as number) > max) max = this.attention[i] as number;
-    }
-    return colourScale({ kind: 'sequential', max: roundMax(max), palette: this.palette, type: this.scaleType, theme });
+  #readLayout(): HeadsLayout {
+    const grid = this.renderRoot.querySelector('.grid') as HTMLElement;
+    const origin = grid.getBoundingClientRect();
+    const places = [...grid.querySelectorAll('.head')].map((head) => {
+      const map = (head.querySelector('.picture') as Element).getBoundingClientRect();
+      const entropy = head.querySelector('.entropy')?.getBoundingClientRect();
+      return {
+        left: map.left - origin.left + grid.scrollLeft,
+        top: map.top - origin.top,
+        side: map.width,
+        entropyAt: entropy ? entropy.top + entropy.height / 2 - origin.top : 0,
+      };
+    });
+    return {
+      places,
+      width: Math.max(0, ...places.map(({ left, side }) => left + side)),
+      height: Math.max(
+        0,
+        ...places.map(({ top, side, entropyAt }) => Math.max(top + side, entropyAt + ENTROPY_FONT_SIZE)),
+      ),
+    };
   }
 
   readonly #clicked = (event: MouseEvent): void => {

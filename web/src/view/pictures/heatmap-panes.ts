@@ -7,6 +7,7 @@ import { select } from 'd3-selection';
 import { formatNumber } from './format.js';
 import { LABEL, type PlacedLabel } from './labels.js';
 import type { MapLayout } from './map-layout.js';
+import { drawBySheet } from './sheet.js';
 import type { PictureTheme } from './theme.js';
 import type { EntropyValues } from './types.js';
 
@@ -65,8 +66,7 @@ export class LabelPane {
     this.#stale = false;
     const { labels, box, theme } = this.#shown;
     const isMarked = ({ index }: PlacedLabel) => index === this.#lit || index === this.#chosen;
-    const context = openCanvas(this.#canvas, box);
-    if (context) drawLabels(context, labels, isMarked, theme);
+    drawOver(this.#canvas, box, (context) => drawLabels(context, labels, isMarked, theme));
     this.#drawMarked(labels.filter(isMarked));
   }
 
@@ -118,27 +118,23 @@ function drawLabels(
   }
 }
 
-/** Places a canvas over a box of its pane, cleared, in coordinates of the pane. Null where there is nothing to see. */
-function openCanvas(canvas: HTMLCanvasElement, box: Box): CanvasRenderingContext2D | null {
+/** Places a canvas over a box of its pane and draws it anew, in coordinates of the pane. */
+function drawOver(canvas: HTMLCanvasElement, box: Box, draw: (context: CanvasRenderingContext2D) => void): void {
   const ratio = devicePixelRatio;
   // Whole device pixels, or the text would be smoothed twice.
   const left = Math.floor(box.left * ratio) / ratio;
   const top = Math.floor(box.top * ratio) / ratio;
   const width = Math.ceil((box.left + box.width - left) * ratio);
   const height = Math.ceil((box.top + box.height - top) * ratio);
-  if (canvas.width !== width) canvas.width = width;
-  if (canvas.height !== height) canvas.height = height;
   const { style } = canvas;
   style.left = `${left}px`;
   style.top = `${top}px`;
   style.width = `${width / ratio}px`;
   style.height = `${height / ratio}px`;
-  const context = canvas.getContext('2d');
-  if (!context || width === 0 || height === 0) return null;
-  context.setTransform(1, 0, 0, 1, 0, 0);
-  context.clearRect(0, 0, width, height);
-  context.setTransform(ratio, 0, 0, ratio, -left * ratio, -top * ratio);
-  return context;
+  drawBySheet(canvas, width, height, (context) => {
+    context.setTransform(ratio, 0, 0, ratio, -left * ratio, -top * ratio);
+    draw(context);
+  });
 }
 
 /** Room for a number beside a bar, and around both. */
@@ -150,12 +146,22 @@ const TRACK_OPACITY = 0.35;
 export function drawRowValues(
   canvas: HTMLCanvasElement,
   entropy: EntropyValues,
+  layout: MapLayout,
+  rows: { readonly from: number; readonly to: number },
+  theme: PictureTheme,
+): void {
+  const { cell, valuesWidth: width } = layout;
+  const box = { left: 0, top: rows.from * cell, width, height: (rows.to - rows.from) * cell };
+  drawOver(canvas, box, (context) => drawBars(context, entropy, layout, rows, theme));
+}
+
+function drawBars(
+  context: CanvasRenderingContext2D,
+  entropy: EntropyValues,
   { cell, valuesWidth }: MapLayout,
   { from, to }: { readonly from: number; readonly to: number },
   theme: PictureTheme,
 ): void {
-  const context = openCanvas(canvas, { left: 0, top: from * cell, width: valuesWidth, height: (to - from) * cell });
-  if (!context) return;
   const numbers = cell >= LABEL.pitch && valuesWidth > 2 * VALUE.numberWidth;
   const room = valuesWidth - VALUE.inset * 2 - (numbers ? VALUE.numberWidth : 0);
   const length = scaleLinear([0, entropy.max || 1], [0, room]).clamp(true);

@@ -6,6 +6,7 @@
 import { type ColourScale, LOG_DECADES, LUT_SIZE, textColourOn } from './colour.js';
 import { formatChange, formatWeight } from './format.js';
 import type { MapLayout, MapWindow } from './map-layout.js';
+import { drawBySheet } from './sheet.js';
 
 /** The numbers of one map, as far as its pixels need them. All `[T, S]`. */
 export interface CellSource {
@@ -45,21 +46,20 @@ function windowValues({ weights, baseline, visible, keyCount, offset }: CellSour
   return values;
 }
 
-function binnedValues(source: CellSource, window: MapWindow, bin: number): Float32Array {
+function binnedValues({ weights, baseline, visible, keyCount, offset }: CellSource, window: MapWindow, bin: number) {
   const columns = Math.ceil((window.keyTo - window.keyFrom) / bin);
   const rows = Math.ceil((window.queryTo - window.queryFrom) / bin);
-  const values = windowValues(source, window);
-  const width = window.keyTo - window.keyFrom;
   const binned = new Float32Array(rows * columns).fill(Number.NaN);
-  for (let from = 0, query = 0; from < values.length; from += width, query++) {
-    let at = Math.floor(query / bin) * columns;
-    for (let key = from; key < from + width; key += bin, at++) {
-      const end = Math.min(key + bin, from + width);
+  for (let query = window.queryFrom; query < window.queryTo; query++) {
+    let at = Math.floor((query - window.queryFrom) / bin) * columns;
+    const rowEnd = query * keyCount + window.keyTo;
+    for (let from = query * keyCount + window.keyFrom; from < rowEnd; from += bin, at++) {
       let largest = binned[at] as number;
-      for (let cell = key; cell < end; cell++) {
-        const value = values[cell] as number;
-        // NaN compares false: the first visible value of a bin always gets in, a hidden one never does.
-        if (!(Math.abs(value) <= Math.abs(largest)) && !Number.isNaN(value)) largest = value;
+      for (let cell = from; cell < from + bin && cell < rowEnd; cell++) {
+        if (visible && visible[cell] === 0) continue;
+        const value = (weights[offset + cell] as number) - (baseline ? (baseline[offset + cell] as number) : 0);
+        // NaN compares false: the first visible value of a bin always gets in.
+        if (Math.abs(value) > Math.abs(largest) || Number.isNaN(largest)) largest = value;
       }
       binned[at] = largest;
     }
@@ -110,25 +110,20 @@ export function drawMap(
   const rows = Math.ceil((window.queryTo - window.queryFrom) / bin);
   const width = columns * devicePixels;
   const height = rows * devicePixels;
-  if (canvas.width !== width) canvas.width = width;
-  if (canvas.height !== height) canvas.height = height;
-  const context = canvas.getContext('2d');
-  if (!context || width === 0 || height === 0) return;
-
-  context.setTransform(1, 0, 0, 1, 0, 0);
-  context.clearRect(0, 0, width, height);
   const pixelRatio = devicePixels / (layout.cell * bin);
-  if (source.visible) {
-    const phase = { x: window.keyFrom * devicePixels, y: window.queryFrom * devicePixels, pixelRatio };
-    fillHatch(context, ink, { width, height }, phase);
-  }
-  const pixels = cellPixels(source, scale, window, bin);
-  context.imageSmoothingEnabled = false;
-  context.drawImage(toImage(pixels, columns, rows), 0, 0, width, height);
+  drawBySheet(canvas, width, height, (context) => {
+    if (source.visible) {
+      const phase = { x: window.keyFrom * devicePixels, y: window.queryFrom * devicePixels, pixelRatio };
+      fillHatch(context, ink, { width, height }, phase);
+    }
+    const pixels = cellPixels(source, scale, window, bin);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(toImage(pixels, columns, rows), 0, 0, width, height);
 
-  if (layout.cell >= GRID_FROM) drawGrid(context, ink, { columns, rows, devicePixels });
-  if (layout.cell >= NUMBERS_FROM)
-    drawNumbers(context, source, { pixels, columns, window, layout, ink, scale, pixelRatio });
+    if (layout.cell >= GRID_FROM) drawGrid(context, ink, { columns, rows, devicePixels });
+    if (layout.cell >= NUMBERS_FROM)
+      drawNumbers(context, source, { pixels, columns, window, layout, ink, scale, pixelRatio });
+  });
 }
 
 /** Cells from this size get lines between them. */
@@ -139,10 +134,10 @@ const NUMBERS_FROM = 32;
 let scratch: HTMLCanvasElement | undefined;
 
 /** The shared one-pixel-a-cell image. Valid until the next call. */
-function toImage(pixels: Uint32Array, columns: number, rows: number): HTMLCanvasElement {
+export function toImage(pixels: Uint32Array, columns: number, rows: number): HTMLCanvasElement {
   scratch ??= document.createElement('canvas');
-  scratch.width = columns;
-  scratch.height = rows;
+  if (scratch.width !== columns) scratch.width = columns;
+  if (scratch.height !== rows) scratch.height = rows;
   putPixels(scratch, pixels, columns, rows);
   return scratch;
 }
