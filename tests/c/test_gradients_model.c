@@ -15,6 +15,7 @@
 #include "support/pool.h"
 #include "support/random_case.h"
 #include "support/train_reference.h"
+#include "train/initialise.h"
 #include "train/model_gradient.h"
 
 enum { BATCH = 2, LENGTH = 5, PLACES = BATCH * LENGTH };
@@ -265,6 +266,55 @@ static void test_refusals(void **unused)
     pool_free(&pool);
 }
 
+/* ===== Where learning starts ================================================================ */
+
+static void check_constant(const float *x, size_t n, float value)
+{
+    for (size_t i = 0; i < n; i++)
+        assert_true(x[i] == value);
+}
+
+/* Mean 0 and this variance, within what so many numbers can show. */
+static void check_spread(const float *x, size_t n, double variance)
+{
+    double sum = 0.0, squares = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)x[i];
+        squares += (double)x[i] * (double)x[i];
+    }
+    assert_true(fabs(sum / (double)n) <= 4.0 * sqrt(variance / (double)n));
+    assert_true(fabs(squares / (double)n / variance - 1.0) <= 6.0 / sqrt((double)n));
+}
+
+static void test_initialise(void **unused)
+{
+    (void)unused;
+    struct pool pool = {0};
+    struct mh_model_config config = BASE;
+    config.embed_dim = 64;
+    config.ffn_dim = 128;
+    config.vocabulary = 100;
+    config.positions = 50;
+    size_t size = mh_parameters_size(&config);
+    float *x = pool_floats(&pool, size), *again = pool_floats(&pool, size);
+    mh_initialise_parameters(&config, 5, x);
+    for (size_t i = 0; i < mh_parameter_count(&config); i++) {
+        struct mh_parameter p = mh_parameter_at(&config, i);
+        bool norm_weight = strncmp(p.name, "ln_", 3) == 0 && strstr(p.name, "weight") != NULL;
+        if (strncmp(p.name, "wte", 3) == 0 || strncmp(p.name, "wpe", 3) == 0)
+            check_spread(x + p.offset, p.count, 0.02 * 0.02);
+        else if (p.rows > 0) /* of a uniform number on ± a: a² / 3 */
+            check_spread(x + p.offset, p.count, 2.0 / (double)(p.rows + p.columns));
+        else
+            check_constant(x + p.offset, p.count, norm_weight ? 1.0F : 0.0F);
+    }
+    mh_initialise_parameters(&config, 5, again);
+    assert_memory_equal(x, again, size * sizeof *x);
+    mh_initialise_parameters(&config, 6, again);
+    assert_memory_not_equal(x, again, size * sizeof *x);
+    pool_free(&pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_accumulation),
         cmocka_unit_test(test_same_bits_and_loss_alone),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_initialise),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     printf("# largest relative error of a gradient %.2e\n", worst_gradient_error);
