@@ -212,6 +212,8 @@ export const en = {
   'error.compileRemedy': "If the page has a content security policy, it must allow 'wasm-unsafe-eval'.",
   'error.model': 'This is not a model the engine can read.',
   'error.modelRemedy': 'It needs config.json, model.safetensors and tokenizer.json of a GPT-2 style model.',
+  'error.damaged': 'The model’s weights are damaged.',
+  'error.damagedRemedy': 'Put its files there anew and try again. Your text is kept.',
   'error.nonfinite': 'A number became infinite or undefined.',
   'error.nonfiniteRemedy': 'Undo the last change of scale or temperature.',
   'error.memory': 'Out of memory.',

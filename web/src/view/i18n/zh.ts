@@ -202,6 +202,8 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'error.compileRemedy': "如果页面设有内容安全策略，需要允许 'wasm-unsafe-eval'。",
   'error.model': '引擎读不了这个模型。',
   'error.modelRemedy': '需要 GPT-2 类模型的 config.json、model.safetensors 和 tokenizer.json。',
+  'error.damaged': '模型的权重已损坏。',
+  'error.damagedRemedy': '请重新放置模型文件，然后重试。你输入的内容已保留。',
   'error.nonfinite': '出现了无穷大或无效的数值。',
   'error.nonfiniteRemedy': '请撤销最近一次对缩放或温度的改动。',
   'error.memory': '内存不足。',

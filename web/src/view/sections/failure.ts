@@ -12,6 +12,7 @@ type Problem =
   | 'engineFile'
   | 'compile'
   | 'model'
+  | 'damaged'
   | 'nonfinite'
   | 'memory'
   | 'crashed'
@@ -33,9 +34,13 @@ const problems: Partial<Record<ErrorCode, Problem>> = {
   worker: 'crashed',
 };
 
+/** A number that is none in a file was there before any run: no change of the user's made it. */
+const problemWith = ({ code, details }: MultiheadError): Problem | undefined =>
+  code === 'nonfinite' && 'file' in details ? 'damaged' : problems[code];
+
 /** The message for an error of the engine. */
 export function problemOf(error: unknown): { title: MessageKey; remedy: MessageKey } {
-  const problem = (error instanceof MultiheadError && problems[error.code]) || 'other';
+  const problem = (error instanceof MultiheadError && problemWith(error)) || 'other';
   return { title: `error.${problem}`, remedy: `error.${problem}Remedy` };
 }
 
