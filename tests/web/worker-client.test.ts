@@ -145,6 +145,23 @@ describe('errors', () => {
     expect(error).toMatchObject({ code: 'too-long', message: /^the input is \d+ tokens/, details: { limit: 64 } });
   });
 
+  it('of calls that make no sense are found on this side, and are the same as in this thread', async () => {
+    const [there, here] = [await load(), await loadModel(bilingual, { thread: 'here' })];
+    const calls: readonly ((model: Model) => Promise<unknown>)[] = [
+      (model) => model.run('hi', { mask: { windw: 1 } } as object),
+      (model) => model.run('hi', { layer: () => 1 } as object),
+      (model) => model.run(5 as unknown as string),
+      (model) => model.runLatest('hi', { layer: 1 } as object),
+      (model) => model.tokenize('hi', { endtoken: true } as object),
+    ];
+    for (const call of calls) {
+      const expected = await call(here).catch((error: unknown) => error);
+      expect(expected).toMatchObject({ code: 'argument' });
+      await expect(call(there)).rejects.toEqual(expected);
+    }
+    await expect(load({ wasmurl: '' } as object)).rejects.toThrow(/^loadModel has no option wasmurl/);
+  });
+
   it('of loading too, with their cause; the worker is ended', async () => {
     const loading = loadModel({ ...bilingual, config: new TextEncoder().encode('{"a"') }, { createWorker: factory() });
     const error = await loading.catch((thrown: unknown) => thrown);

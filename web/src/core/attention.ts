@@ -1,8 +1,9 @@
 /** Scaled dot-product attention, as `torch.nn.functional.scaled_dot_product_attention`. */
-import type { Engine } from './engine.js';
+import { type Engine, requireEngine } from './engine.js';
 import { MultiheadError } from './errors.js';
-import { type AttentionSizes, broadcastMask, denseMaskFields, visibleKeysFields } from './masks.js';
+import { type AttentionSizes, broadcastMask, denseMaskFields, VISIBLE_KEYS, visibleKeysFields } from './masks.js';
 import type { Fields, Scope } from './memory.js';
+import { checkOptions, type Known } from './options.js';
 import { makeRoom, stagesOut, weightsOut } from './outputs.js';
 import { checkTensor, requireShape, shapeText, sizeOf } from './tensor.js';
 import type { BoolTensor, Tensor, VisibleKeys, WeightsRows } from './types.js';
@@ -52,6 +53,23 @@ export interface ScaledDotProductResult {
   readonly maskedRows: number;
 }
 
+const OPTIONS: Known<ScaledDotProductOptions> = {
+  query: true,
+  key: true,
+  value: true,
+  attnMask: true,
+  dropoutP: true,
+  isCausal: true,
+  scale: true,
+  enableGqa: true,
+  ...VISIBLE_KEYS,
+  dropoutSeed: true,
+  needWeights: true,
+  weightsRows: true,
+  stages: true,
+  checkFinite: true,
+};
+
 /**
  * softmax(scale · QKᵀ + mask) V (Vaswani et al. 2017, eq. 1).
  *
@@ -66,6 +84,8 @@ export interface ScaledDotProductResult {
  * weights.data; // [1, 0, 0.330, 0.670]
  */
 export function scaledDotProductAttention(engine: Engine, options: ScaledDotProductOptions): ScaledDotProductResult {
+  requireEngine(engine);
+  checkOptions('scaledDotProductAttention', options, OPTIONS);
   const shape = readShape(options);
   if (options.isCausal && options.attnMask) {
     throw new MultiheadError('argument', 'isCausal and attnMask are not for use together; causal and attnMask are');

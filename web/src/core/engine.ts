@@ -104,3 +104,9 @@ export class Engine {
     return names;
   }
 }
+
+/** Throws code `argument` for what a caller in JavaScript may give instead. */
+export function requireEngine(engine: unknown): void {
+  if (engine instanceof Engine) return;
+  throw new MultiheadError('argument', `the engine is ${String(engine)}: make one with await loadEngine()`);
+}

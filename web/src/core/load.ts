@@ -3,12 +3,15 @@ import { relaxedSimd, simd } from 'wasm-feature-detect';
 import { readFile, resolveUrl } from './assets.js';
 import { Engine } from './engine.js';
 import { MultiheadError, messageOf } from './errors.js';
+import { checkOptions, type Known } from './options.js';
 import type { Build, EngineOptions, Progress } from './types.js';
 
 export interface LoadEngineOptions extends EngineOptions {
   readonly onProgress?: (progress: Progress) => void;
   readonly signal?: AbortSignal;
 }
+
+export const ENGINE_OPTIONS: Known<EngineOptions> = { build: true, wasmUrl: true, wasm: true };
 
 /** Compiled modules by address, so that a page with several elements compiles once. A failure is not kept. */
 const compiled = new Map<string, Promise<WebAssembly.Module>>();
@@ -17,13 +20,19 @@ const shared = new Map<string, Promise<Engine>>();
 /**
  * Starts a new engine with a memory of its own.
  *
- * @throws {MultiheadError} `wasm-unsupported` if the host cannot run the build; `wasm-fetch`, `wasm-not-wasm` or
+ * @throws {MultiheadError} `argument` for an option that does not exist; `wasm-unsupported` if the host cannot run the build; `wasm-fetch`, `wasm-not-wasm` or
  * `wasm-compile` if the file is not there, not wasm, or refused.
  * @example
  * const engine = await loadEngine();
  * console.log(engine.build); // 'relaxed-simd' or 'simd128'
  */
 export async function loadEngine(options: LoadEngineOptions = {}): Promise<Engine> {
+  checkOptions('loadEngine', options, { ...ENGINE_OPTIONS, onProgress: true, signal: true });
+  return startEngine(options);
+}
+
+/** `loadEngine` for a caller that has checked the options, and has more of them. */
+export async function startEngine(options: LoadEngineOptions): Promise<Engine> {
   const module = options.wasm ? await compileGiven(options.wasm) : await compileBest(options);
   options.signal?.throwIfAborted();
   const engine = await instantiate(module);
@@ -39,9 +48,10 @@ export async function loadEngine(options: LoadEngineOptions = {}): Promise<Engin
 
 /** One engine for all who ask with the same options, as long as it has not crashed. */
 export async function sharedEngine(options: EngineOptions = {}): Promise<Engine> {
-  if (options.wasm) return loadEngine(options);
+  checkOptions('the engine', options, ENGINE_OPTIONS);
+  if (options.wasm) return startEngine(options);
   const key = `${options.build ?? 'auto'} ${options.wasmUrl ?? ''}`;
-  const engine = await remember(shared, key, () => loadEngine(options));
+  const engine = await remember(shared, key, () => startEngine(options));
   if (engine.alive) return engine;
   shared.delete(key);
   return sharedEngine(options);

@@ -1,6 +1,7 @@
 /** Masks of the attention calls: torch's arguments and ours, as the fields of `struct mh_mask`. */
 import { MultiheadError } from './errors.js';
 import type { Fields, Scope } from './memory.js';
+import type { Known } from './options.js';
 import { checkTensor, int32List, requireShape, shapeText, sizeOf } from './tensor.js';
 import type { BoolTensor, Tensor, VisibleKeys } from './types.js';
 
@@ -27,6 +28,16 @@ export function windowFields(window: number | readonly [left: number, right: num
 function clampInfinity(width: number): number {
   return width === Number.POSITIVE_INFINITY ? -1 : width;
 }
+
+export const VISIBLE_KEYS: Known<VisibleKeys> = {
+  causal: true,
+  queryOffset: true,
+  window: true,
+  prefix: true,
+  queryBlocks: true,
+  keyBlocks: true,
+  keyLengths: true,
+};
 
 /** Fields for which keys are visible by their place: everything of `mh_mask` that torch has no argument for. */
 export function visibleKeysFields(scope: Scope, visible: VisibleKeys, sizes: AttentionSizes): Fields {

@@ -2,6 +2,7 @@
 import { describeFile, readFile, resolveUrl } from './assets.js';
 import { MultiheadError, messageOf } from './errors.js';
 import { folder } from './load.js';
+import { checkOptions, type Known } from './options.js';
 import type { ModelFile, ModelFiles, ModelSource, Progress } from './types.js';
 
 /** A parsed JSON file, or the weights, with what to call it in messages. */
@@ -23,14 +24,16 @@ export interface ReadModelOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const FILES: Known<ModelFiles> = { config: true, weights: true, tokenizer: true, tokenizerConfig: true, name: true };
+
 /**
  * A source with every address absolute, so that it means the same in a worker, whose own address is another.
  *
- * @throws {MultiheadError} `argument` if a file is not given.
+ * @throws {MultiheadError} `argument` if a file is not given, or one that a model does not have is.
  */
 export function absoluteFiles(source: ModelSource): ModelFiles {
   if (typeof source === 'string' || source instanceof URL) return filesInFolder(folder(source));
-  requireAll(source);
+  checkSource(source);
   const entries = Object.entries(source).map(([key, file]) => [key, key === 'name' ? file : absoluteFile(file)]);
   return Object.fromEntries(entries) as ModelFiles;
 }
@@ -71,7 +74,14 @@ export async function readModelFiles(source: ModelSource, options: ReadModelOpti
   };
 }
 
-function requireAll(files: ModelFiles): void {
+function checkSource(files: ModelFiles): void {
+  if (typeof files !== 'object' || files === null) {
+    throw new MultiheadError(
+      'argument',
+      `the model is ${String(files)}: give a folder, or config, weights and tokenizer`,
+    );
+  }
+  checkOptions('the model', files, FILES);
   for (const file of ['config', 'weights', 'tokenizer'] as const) {
     if (files[file]) continue;
     throw new MultiheadError('argument', `the model has no ${file}: give a folder, or config, weights and tokenizer`, {

@@ -237,6 +237,12 @@ function readPositions(logits: 'none' | 'last' | 'all' | readonly number[], leng
   if (logits === 'none') return [];
   if (logits === 'last') return [length - 1];
   if (logits === 'all') return Array.from({ length }, (_, i) => i);
+  if (!Array.isArray(logits)) {
+    throw new MultiheadError(
+      'argument',
+      `logits is ${logits}: it must be 'none', 'last', 'all' or a list of positions`,
+    );
+  }
   for (const position of logits) requireIndex('a position of logits', position, length);
   return [...logits];
 }

@@ -3,12 +3,23 @@ import { describeModel, type ModelConfig, readConfig } from './config.js';
 import type { Engine } from './engine.js';
 import { MultiheadError } from './errors.js';
 import { keepLatest } from './latest.js';
-import { loadEngine } from './load.js';
+import { startEngine } from './load.js';
 import { readModelFiles } from './model-files.js';
 import { frameText, type InputLimits, readInput } from './model-input.js';
 import { runPass } from './model-pass.js';
+import { checkRun, checkTokenize } from './run-options.js';
 import { ModelTokenizer } from './tokenizer.js';
-import type { Build, LoadOptions, Model, ModelInfo, ModelSource, RunOptions, RunResult, Token } from './types.js';
+import type {
+  Build,
+  LoadOptions,
+  Model,
+  ModelInfo,
+  ModelSource,
+  RunOptions,
+  RunResult,
+  Token,
+  TokenizeOptions,
+} from './types.js';
 
 /**
  * Loads a model into an engine of its own, in this thread. `loadModel` is the same with a worker where there is one.
@@ -18,7 +29,7 @@ import type { Build, LoadOptions, Model, ModelInfo, ModelSource, RunOptions, Run
  */
 export async function loadModelHere(source: ModelSource, options: LoadOptions = {}): Promise<Model> {
   const { onProgress, signal } = options;
-  const [engine, files] = await Promise.all([loadEngine(options), readModelFiles(source, { onProgress, signal })]);
+  const [engine, files] = await Promise.all([startEngine(options), readModelFiles(source, { onProgress, signal })]);
   const config = readConfig(files.config.content, files.config.origin);
   const { content, origin } = files.tokenizer;
   const tokenizer = await ModelTokenizer.create(content, files.tokenizerConfig, origin);
@@ -97,6 +108,7 @@ class LocalModel implements Model {
   }
 
   async run(input: string | readonly number[], options: RunOptions = {}): Promise<RunResult> {
+    checkRun(input, options);
     const { engine, handle } = this.#alive();
     options.signal?.throwIfAborted();
     const { tokens, overflow } = readInput(input, options, this.#tokenizer, this.#limits);
@@ -124,7 +136,8 @@ class LocalModel implements Model {
     };
   }
 
-  async tokenize(text: string, options: { readonly endToken?: boolean } = {}): Promise<readonly Token[]> {
+  async tokenize(text: string, options: TokenizeOptions = {}): Promise<readonly Token[]> {
+    checkTokenize(text, options);
     this.#alive();
     const { start, content, end } = frameText(text, options.endToken, this.#tokenizer);
     return [...start, ...content, ...end];

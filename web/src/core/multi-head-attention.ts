@@ -1,5 +1,5 @@
 /** Multi-head attention as a module, with the semantics and names of `torch.nn.MultiheadAttention`. */
-import type { Engine } from './engine.js';
+import { type Engine, requireEngine } from './engine.js';
 import { MultiheadError } from './errors.js';
 import { sharedEngine } from './load.js';
 import {
@@ -8,9 +8,11 @@ import {
   type DenseMask,
   denseMaskFields,
   moduleMask,
+  VISIBLE_KEYS,
   visibleKeysFields,
 } from './masks.js';
 import type { Fields, Scope } from './memory.js';
+import { checkOptions, type Known } from './options.js';
 import { makeRoom, stagesOut, weightsOut } from './outputs.js';
 import { checkStateDict, configFields, initialStateDict, type ModuleSizes, type StateDict } from './state-dict.js';
 import { checkTensor, isFloat, requireShape, shapeText } from './tensor.js';
@@ -68,6 +70,33 @@ export interface ForwardOptions extends VisibleKeys {
   /** Fail with code `nonfinite` at the first NaN or infinity. Default true. */
   readonly checkFinite?: boolean;
 }
+
+const MODULE_OPTIONS: Known<MultiHeadAttentionOptions> = {
+  embedDim: true,
+  numHeads: true,
+  dropout: true,
+  bias: true,
+  addBiasKv: true,
+  addZeroAttn: true,
+  kdim: true,
+  vdim: true,
+  batchFirst: true,
+  kvHeads: true,
+  seed: true,
+};
+
+const FORWARD_OPTIONS: Known<ForwardOptions> = {
+  keyPaddingMask: true,
+  needWeights: true,
+  attnMask: true,
+  averageAttnWeights: true,
+  isCausal: true,
+  ...VISIBLE_KEYS,
+  weightsRows: true,
+  scale: true,
+  stages: true,
+  checkFinite: true,
+};
 
 export interface ForwardResult {
   /** As the query: [T, B, E], [B, T, E], or [T, E] if unbatched. */
@@ -130,6 +159,8 @@ export class MultiHeadAttention {
    * @throws {MultiheadError} `argument` or `shape` for sizes that make no module.
    */
   constructor(engine: Engine, options: MultiHeadAttentionOptions) {
+    requireEngine(engine);
+    checkOptions('MultiHeadAttention', options, MODULE_OPTIONS);
     this.engine = engine;
     this.#sizes = readSizes(options);
     this.embedDim = this.#sizes.embedDim;
@@ -169,6 +200,7 @@ export class MultiHeadAttention {
    */
   forward(query: Tensor, key: Tensor, value: Tensor, options: ForwardOptions = {}): ForwardResult {
     const handle = this.#alive();
+    checkOptions('forward', options, FORWARD_OPTIONS);
     const sizes = this.#readInputs(query, key, value);
     const batched = query.shape.length === 3;
     return this.engine.memory.scope((scope) => {

@@ -1,6 +1,7 @@
 /** Results of an attention call: room for them in wasm memory, and their copies for the caller. */
 import type { AttentionSizes } from './masks.js';
 import type { Fields, Memory, Scope } from './memory.js';
+import { checkOptions } from './options.js';
 import { int32List, sizeOf } from './tensor.js';
 import type { Tensor, WeightsRows } from './types.js';
 
@@ -43,6 +44,7 @@ export function weightsOut(
 }
 
 function chosenRows(scope: Scope, room: MakeRoom, chosen: WeightsRows, { sizes, shape }: WeightsWanted) {
+  checkOptions('weightsRows', chosen, { heads: true, rows: true });
   const headCount = chosen.heads?.length ?? sizes.heads;
   const rowCount = chosen.rows?.length ?? sizes.queries;
   const output = room([sizes.batch, headCount, rowCount, shape.at(-1) ?? 0]);

@@ -234,6 +234,11 @@ export interface LoadOptions extends EngineOptions {
   readonly createWorker?: () => Worker;
 }
 
+export interface TokenizeOptions {
+  /** Close with the model's end token. Default: as the model's tokenizer does. */
+  readonly endToken?: boolean;
+}
+
 /** A loaded model. The same interface in a worker and in this thread. */
 export interface Model {
   readonly info: ModelInfo;
@@ -248,6 +253,6 @@ export interface Model {
    */
   runLatest(input: string | readonly number[], options?: RunOptions): Promise<RunResult | undefined>;
   /** All tokens of a text, however long. */
-  tokenize(text: string, options?: { readonly endToken?: boolean }): Promise<readonly Token[]>;
+  tokenize(text: string, options?: TokenizeOptions): Promise<readonly Token[]>;
   dispose(): void;
 }

@@ -4,7 +4,18 @@ import { resolveUrl } from '../core/assets.js';
 import { MultiheadError } from '../core/errors.js';
 import { keepLatest } from '../core/latest.js';
 import { absoluteFiles } from '../core/model-files.js';
-import type { Build, LoadOptions, Model, ModelInfo, ModelSource, RunOptions, RunResult, Token } from '../core/types.js';
+import { checkRun, checkTokenize } from '../core/run-options.js';
+import type {
+  Build,
+  LoadOptions,
+  Model,
+  ModelInfo,
+  ModelSource,
+  RunOptions,
+  RunResult,
+  Token,
+  TokenizeOptions,
+} from '../core/types.js';
 import { Connection } from './connection.js';
 import type { Outcome, PortableEngineOptions, WorkerApi } from './protocol.js';
 import { spawnWorker } from './spawn.js';
@@ -78,6 +89,7 @@ class RemoteModel implements Model {
 
   /** One run at a time is in the worker, so that an aborted one that still waits costs nothing. */
   async run(input: string | readonly number[], options: RunOptions = {}): Promise<RunResult> {
+    checkRun(input, options);
     const { signal, ...portable } = options;
     signal?.throwIfAborted();
     const result = this.#lastRun.then(() => {
@@ -88,7 +100,8 @@ class RemoteModel implements Model {
     return signal ? unlessAborted(result, signal) : result;
   }
 
-  tokenize(text: string, options: { readonly endToken?: boolean } = {}): Promise<readonly Token[]> {
+  async tokenize(text: string, options: TokenizeOptions = {}): Promise<readonly Token[]> {
+    checkTokenize(text, options);
     return this.#call((remote) => remote.tokenize(text, options));
   }
 

@@ -1,8 +1,19 @@
 /** Loads a model where it computes best: in a worker, or in this thread. */
 import { MultiheadError } from '../core/errors.js';
+import { ENGINE_OPTIONS } from '../core/load.js';
 import { loadModelHere } from '../core/model.js';
+import { checkOptions, type Known } from '../core/options.js';
 import type { LoadOptions, Model, ModelSource } from '../core/types.js';
 import { loadModelInto, openWorker } from './client.js';
+
+const OPTIONS: Known<LoadOptions> = {
+  ...ENGINE_OPTIONS,
+  onProgress: true,
+  signal: true,
+  thread: true,
+  workerUrl: true,
+  createWorker: true,
+};
 
 /**
  * Loads a model from a folder (`config.json`, `model.safetensors`, `tokenizer.json`) or from its files.
@@ -10,7 +21,7 @@ import { loadModelInto, openWorker } from './client.js';
  * Computes in a Web Worker where the host has them, else in this thread, and says which in `model.thread`: `here` also
  * where a worker was to be started and the host refused. With `thread: 'worker'` that is an error.
  *
- * @throws {MultiheadError} `wasm-unsupported`, `wasm-fetch`, `wasm-not-wasm`, `wasm-compile`: no engine. `model-fetch`,
+ * @throws {MultiheadError} `argument`: no source, or an option that does not exist. `wasm-unsupported`, `wasm-fetch`, `wasm-not-wasm`, `wasm-compile`: no engine. `model-fetch`,
  * `model-format`, `unsupported`, `corrupt`: no model. `worker`: no worker, and one was demanded. The reason of
  * `options.signal` if it aborts.
  * @example
@@ -20,6 +31,8 @@ import { loadModelInto, openWorker } from './client.js';
  * model.dispose();
  */
 export async function loadModel(source: ModelSource, options: LoadOptions = {}): Promise<Model> {
+  checkOptions('loadModel', options, OPTIONS);
+  checkThread(options.thread);
   options.signal?.throwIfAborted();
   if (options.thread === 'here') return loadModelHere(source, options);
   if (!options.createWorker && typeof Worker === 'undefined') {
@@ -31,4 +44,9 @@ export async function loadModel(source: ModelSource, options: LoadOptions = {}):
     return undefined;
   });
   return connection ? loadModelInto(connection, source, options) : loadModelHere(source, options);
+}
+
+function checkThread(thread: unknown): void {
+  if (thread === undefined || thread === 'worker' || thread === 'here') return;
+  throw new MultiheadError('argument', `thread is ${String(thread)}: it must be 'worker' or 'here'`);
 }

@@ -1,6 +1,15 @@
 /** What the page and the worker say to each other, over comlink. */
 import { type ErrorCode, MultiheadError, messageOf } from '../core/errors.js';
-import type { Build, ModelFiles, ModelInfo, Progress, RunOptions, RunResult, Token } from '../core/types.js';
+import type {
+  Build,
+  ModelFiles,
+  ModelInfo,
+  Progress,
+  RunOptions,
+  RunResult,
+  Token,
+  TokenizeOptions,
+} from '../core/types.js';
 
 /** Options of `run` without what cannot leave the thread. */
 export type PortableRunOptions = Omit<RunOptions, 'signal'>;
@@ -21,7 +30,7 @@ export interface WorkerApi {
     onProgress: ((progress: Progress) => void) | null,
   ): Promise<Outcome<{ readonly info: ModelInfo; readonly build: Build }>>;
   run(input: string | readonly number[], options: PortableRunOptions): Promise<Outcome<RunResult>>;
-  tokenize(text: string, options: { readonly endToken?: boolean }): Promise<Outcome<readonly Token[]>>;
+  tokenize(text: string, options: TokenizeOptions): Promise<Outcome<readonly Token[]>>;
 }
 
 export type Outcome<T> = { readonly value: T } | { readonly error: PortableError };
