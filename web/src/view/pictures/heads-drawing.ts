@@ -5,7 +5,7 @@
 import { type ColourScale, colourScale, differenceMax, roundMax } from './colour.js';
 import { formatNumber } from './format.js';
 import { cellPixels, toImage } from './map-pixels.js';
-import { drawBySheet } from './sheet.js';
+import { drawOnPage } from './sheet.js';
 import type { PictureTheme } from './theme.js';
 import type { Measure } from './token-text.js';
 import type { HeadRef, HeadsProperties } from './types.js';
@@ -35,7 +35,7 @@ export interface HeadsLayout {
   readonly height: number;
 }
 
-type Context = CanvasRenderingContext2D;
+type Context = OffscreenCanvasRenderingContext2D;
 
 /** Draws all heads on a canvas, which it resizes to fit. */
 export function drawHeads(
@@ -51,7 +51,7 @@ export function drawHeads(
   canvas.style.height = `${height / ratio}px`;
   const isAblated = (index: number) =>
     picture.ablated.some(({ layer, head }: HeadRef) => layer * picture.heads + head === index);
-  drawBySheet(canvas, width, height, (context) => {
+  drawOnPage(canvas, width, height, (context) => {
     drawMaps(context, layout, picture, theme, isAblated);
     context.scale(ratio, ratio);
     drawEntropies(context, layout, picture, theme, measure, isAblated);

@@ -99,7 +99,11 @@ export class HeadsElement extends LitElement implements HeadsProperties {
         position: sticky;
         left: 0;
         z-index: 2;
-        padding-inline: 2px;
+        /* As high as the maps that it lies over, or they would show around it. */
+        align-self: stretch;
+        display: grid;
+        place-items: center;
+        padding-inline: 4px;
         background: var(--paper);
         min-inline-size: 0;
       }

@@ -205,6 +205,9 @@ export const heatmapStyles = css`
     min-height: 28px;
     padding-top: 4px;
     color: var(--muted);
+    /* The caption ends where the bars it speaks of end, if there is room for it. */
+    width: max(var(--picture-width, 100%), 24rem);
+    max-width: 100%;
   }
   .zoom {
     display: flex;

@@ -138,13 +138,14 @@ export class MapSurface {
 
   /** Gives the panes their sizes. */
   #applyLayout(layout: MapLayout): void {
-    const { plane, map, values } = this.#parts;
+    const { frame, plane, map, values } = this.#parts;
     const { rowLabelWidth, columnLabelHeight, mapWidth, mapHeight, rightWidth, valuesWidth } = layout;
     plane.style.gridTemplate = `${columnLabelHeight}px ${mapHeight}px / ${rowLabelWidth}px ${mapWidth}px ${rightWidth}px`;
     map.style.setProperty('--cell', `${layout.cell}px`);
     map.style.setProperty('--row-label-width', `${rowLabelWidth}px`);
     map.style.setProperty('--column-label-height', `${columnLabelHeight}px`);
     values.style.width = `${valuesWidth}px`;
+    frame.style.setProperty('--picture-width', `${rowLabelWidth + mapWidth + valuesWidth}px`);
   }
 
   /** After scrolling: draws the cells in view, unless they are drawn already. */

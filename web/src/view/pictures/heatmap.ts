@@ -18,7 +18,7 @@ import { MapPointer, type MapPointerHost } from './heatmap-pointer.js';
 import { heatmapStyles } from './heatmap-styles.js';
 import { MapSurface } from './heatmap-surface.js';
 import { mapTable } from './heatmap-table.js';
-import { cellFacts, keyName, queryName, rowSummary } from './map-words.js';
+import { cellFacts, keyName, queryName, rowSummary, strongestKey } from './map-words.js';
 import { type BrushTarget, type PaintedCell, Stroke } from './paint.js';
 import { type PictureTheme, pictureStyles, ThemeController } from './theme.js';
 import { tokenText } from './token-text.js';
@@ -155,7 +155,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
 
   /* ------------------------------------------------------------------------------------------------ Rendering */
 
-  protected override willUpdate(): void {
+  protected override willUpdate(changed: PropertyValues<this>): void {
     const size = { rows: this.queries.length, columns: this.keys.length };
     const expected = size.rows * size.columns;
     for (const name of ['weights', 'baseline', 'scores', 'rawScores', 'visible'] as const) {
@@ -165,8 +165,16 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
         throw new RangeError(`<mh-heatmap>: ${name} has ${array.length} numbers, but ${sizes} need ${expected}`);
       }
     }
+    if (changed.has('selectedQuery') && !this.#focused) this.#enterAtSelected();
     this.#at = clampPosition(this.#at, size);
     if (this.#hover && (this.#hover.row >= size.rows || this.#hover.column >= size.columns)) this.#hover = null;
+  }
+
+  /** The keyboard comes in where the page already looks: at the strongest key of the chosen row. */
+  #enterAtSelected(): void {
+    const row = this.selectedQuery;
+    if (row === null || row >= this.queries.length) return;
+    this.#at = { row, column: strongestKey(this.picture, row) ?? 0 };
   }
 
   protected override render(): TemplateResult {
@@ -218,8 +226,8 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
           </div>
         </div>
         <div class="tip" part="tooltip" aria-hidden="true" hidden></div>
+        ${this.#foot()}
       </div>
-      ${this.#foot()}
       <p class="hidden-words" id="help">${this.words('mapHelp')}</p>
       <p class="hidden-words" role="status"></p>`;
   }

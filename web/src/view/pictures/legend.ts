@@ -40,6 +40,7 @@ export class LegendElement extends LitElement implements LegendProperties {
       }
       svg {
         display: block;
+        overflow: visible;
       }
       .tick line {
         stroke: var(--muted);

@@ -6,7 +6,7 @@
 import { type ColourScale, LOG_DECADES, LUT_SIZE, textColourOn } from './colour.js';
 import { formatChange, formatWeight } from './format.js';
 import type { MapLayout, MapWindow } from './map-layout.js';
-import { drawBySheet } from './sheet.js';
+import { drawOutside } from './sheet.js';
 
 /** The numbers of one map, as far as its pixels need them. All `[T, S]`. */
 export interface CellSource {
@@ -110,20 +110,28 @@ export function drawMap(
   const rows = Math.ceil((window.queryTo - window.queryFrom) / bin);
   const width = columns * devicePixels;
   const height = rows * devicePixels;
-  const pixelRatio = devicePixels / (layout.cell * bin);
-  drawBySheet(canvas, width, height, (context) => {
-    if (source.visible) {
-      const phase = { x: window.keyFrom * devicePixels, y: window.queryFrom * devicePixels, pixelRatio };
-      fillHatch(context, ink, { width, height }, phase);
-    }
-    const pixels = cellPixels(source, scale, window, bin);
-    context.imageSmoothingEnabled = false;
-    context.drawImage(toImage(pixels, columns, rows), 0, 0, width, height);
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+  const context = canvas.getContext('2d');
+  if (!context || width === 0 || height === 0) return;
 
-    if (layout.cell >= GRID_FROM) drawGrid(context, ink, { columns, rows, devicePixels });
-    if (layout.cell >= NUMBERS_FROM)
-      drawNumbers(context, source, { pixels, columns, window, layout, ink, scale, pixelRatio });
-  });
+  context.clearRect(0, 0, width, height);
+  const pixelRatio = devicePixels / (layout.cell * bin);
+  if (source.visible) {
+    const phase = { x: window.keyFrom * devicePixels, y: window.queryFrom * devicePixels, pixelRatio };
+    fillHatch(context, ink, { width, height }, phase);
+  }
+  const pixels = cellPixels(source, scale, window, bin);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(toImage(pixels, columns, rows), 0, 0, width, height);
+
+  if (layout.cell >= GRID_FROM) drawGrid(context, ink, { columns, rows, devicePixels });
+  if (layout.cell < NUMBERS_FROM) return;
+  const numbers = drawOutside(width, height, (sheet) =>
+    drawNumbers(sheet, source, { pixels, columns, window, layout, ink, scale, pixelRatio }),
+  );
+  context.drawImage(numbers, 0, 0);
+  numbers.close();
 }
 
 /** Cells from this size get lines between them. */
@@ -196,7 +204,7 @@ interface NumberedCells {
 }
 
 /** The weight (or difference) in every visible cell, in black or white by contrast. */
-function drawNumbers(context: Context, source: CellSource, cells: NumberedCells): void {
+function drawNumbers(context: OffscreenCanvasRenderingContext2D, source: CellSource, cells: NumberedCells): void {
   const { pixels, columns, window, layout, ink, pixelRatio } = cells;
   context.font = `${Math.round(11 * pixelRatio)}px ${ink.font}`;
   context.textAlign = 'center';

@@ -1,30 +1,30 @@
 /**
- * Drawing on a canvas of the page by way of one outside it. To set a font on a canvas in the page makes the browser bring
- * the page's styles and layout up to date, in the middle of an update that will change them again.
+ * Drawing text outside the page. To set a font on a canvas in the page makes the browser bring the page's styles and
+ * layout up to date, in the middle of an update that will change them again; a canvas outside has no page to ask.
  */
-let sheet: CanvasRenderingContext2D | null | undefined;
+let sheet: OffscreenCanvas | undefined;
 
-/**
- * Replaces what is on `canvas` by what `draw` draws, after giving it its size in device pixels. The context's state is
- * as new.
- */
-export function drawBySheet(
+/** What `draw` draws on an empty sheet of this size in device pixels, both above 0; whoever uses it closes it. */
+export function drawOutside(
+  width: number,
+  height: number,
+  draw: (context: OffscreenCanvasRenderingContext2D) => void,
+): ImageBitmap {
+  sheet ??= new OffscreenCanvas(width, height);
+  // A new size is also a new state of the context.
+  sheet.width = width;
+  sheet.height = height;
+  draw(sheet.getContext('2d') as OffscreenCanvasRenderingContext2D);
+  return sheet.transferToImageBitmap();
+}
+
+/** Shows a drawing on a canvas that shows nothing else; nothing is copied. Sizes in device pixels. */
+export function drawOnPage(
   canvas: HTMLCanvasElement,
   width: number,
   height: number,
-  draw: (context: CanvasRenderingContext2D) => void,
+  draw: (context: OffscreenCanvasRenderingContext2D) => void,
 ): void {
-  if (canvas.width !== width) canvas.width = width;
-  if (canvas.height !== height) canvas.height = height;
-  sheet ??= document.createElement('canvas').getContext('2d');
-  const context = canvas.getContext('2d');
-  if (!sheet || !context || width === 0 || height === 0) return;
-  if (sheet.canvas.width < width) sheet.canvas.width = width;
-  if (sheet.canvas.height < height) sheet.canvas.height = height;
-  sheet.save();
-  sheet.clearRect(0, 0, width, height);
-  draw(sheet);
-  sheet.restore();
-  context.globalCompositeOperation = 'copy';
-  context.drawImage(sheet.canvas, 0, 0, width, height, 0, 0, width, height);
+  const bitmap = width > 0 && height > 0 ? drawOutside(width, height, draw) : null;
+  canvas.getContext('bitmaprenderer')?.transferFromImageBitmap(bitmap);
 }

@@ -24,7 +24,7 @@ export const pictureStyles = css`
     /* Carry --line and --muted to the canvas, which needs them as resolved colours. */
     text-decoration-color: var(--line);
     column-rule-color: var(--muted);
-    font: 12px/1.3 var(--mh-font, system-ui, "PingFang SC", "Noto Sans SC", "Noto Sans CJK SC", "Microsoft YaHei", sans-serif);
+    font: calc(12px * var(--mh-size, 1)) / 1.3 var(--mh-font, system-ui, "PingFang SC", "Noto Sans SC", "Noto Sans CJK SC", "Microsoft YaHei", sans-serif);
     font-variant-numeric: tabular-nums;
     /* A change of colours ends a transition, and so is noticed: see ThemeController. */
     transition: background-color 1ms;
