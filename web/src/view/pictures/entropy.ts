@@ -145,7 +145,8 @@ export class EntropyElement extends LitElement implements EntropyProperties {
     const unit = unitName(entropy.unit, words);
     const chart = chartOf(this.#surroundings.width || 320, layers, heads, entropy);
     this.#chart = chart;
-    return html`<svg
+    // Focus is heard of around the SVG: an element inside that listens to it would be a tab stop itself.
+    return html`<div @focusin=${this.#focused} @focusout=${() => this.#light(null)}><svg
         width=${chart.width}
         height=${HEIGHT}
         @pointermove=${this.#pointed}
@@ -163,13 +164,11 @@ export class EntropyElement extends LitElement implements EntropyProperties {
           aria-multiselectable="true"
           aria-label=${words('entropyLabel', { unit })}
           @keydown=${this.#pressed}
-          @focusin=${this.#focused}
-          @focusout=${() => this.#light(null)}
         >
           ${chart.dots.map((dot) => this.#dot(dot, unit))}
         </g>
         ${this.#note(chart)}
-      </svg>
+      </svg></div>
       ${this.#table(chart, unit)}`;
   }
 

@@ -4,13 +4,13 @@ import { css } from 'lit';
 export const text = css`
   h2 {
     margin: 0;
-    font-size: 14px;
+    font-size: calc(14px * var(--mh-size));
     font-weight: 600;
     overflow-wrap: anywhere;
   }
   h3 {
     margin: 0;
-    font-size: 16px;
+    font-size: calc(16px * var(--mh-size));
   }
   p {
     margin: 0;
@@ -19,7 +19,7 @@ export const text = css`
   .hint,
   .caveat,
   .count {
-    font-size: 12px;
+    font-size: calc(12px * var(--mh-size));
     color: var(--mh-muted);
   }
   .note em {
@@ -43,7 +43,7 @@ export const text = css`
     white-space: nowrap;
   }
   details {
-    font-size: 13px;
+    font-size: calc(13px * var(--mh-size));
   }
   summary {
     min-block-size: 24px;
@@ -78,7 +78,7 @@ export const fields = css`
     border: 1px solid var(--mh-line);
     border-radius: 4px;
     background: var(--mh-paper);
-    font-size: 13px;
+    font-size: calc(13px * var(--mh-size));
   }
   button {
     cursor: pointer;
@@ -95,7 +95,7 @@ export const fields = css`
   button.small {
     min-block-size: 24px;
     padding: 0 8px;
-    font-size: 12px;
+    font-size: calc(12px * var(--mh-size));
   }
   :is(button, select, input, textarea, summary, [tabindex]):focus-visible,
   .segments label:has(input:focus-visible) {
@@ -129,6 +129,10 @@ export const fields = css`
   .title {
     align-items: baseline;
   }
+  /* An empty hint keeps its line, or the picture below would move. */
+  .title .hint::before {
+    content: "\\200b";
+  }
   fieldset {
     min-inline-size: 0;
     margin: 0;
@@ -144,7 +148,7 @@ export const fields = css`
   .segments legend {
     float: inline-start;
     padding: 0;
-    font-size: 13px;
+    font-size: calc(13px * var(--mh-size));
     color: var(--mh-muted);
   }
   .segments > div {
@@ -158,7 +162,7 @@ export const fields = css`
     min-block-size: 26px;
     padding: 1px 9px;
     border-radius: 3px;
-    font-size: 13px;
+    font-size: calc(13px * var(--mh-size));
     white-space: nowrap;
     cursor: pointer;
   }
@@ -193,7 +197,7 @@ export const fields = css`
     flex: 1;
     align-items: center;
     gap: 8px;
-    font-size: 13px;
+    font-size: calc(13px * var(--mh-size));
   }
   .slider span {
     color: var(--mh-muted);
@@ -213,7 +217,7 @@ export const fields = css`
     display: flex;
     align-items: center;
     gap: 6px;
-    font-size: 13px;
+    font-size: calc(13px * var(--mh-size));
   }
   input[type="number"] {
     inline-size: 9ch;

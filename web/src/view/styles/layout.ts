@@ -6,6 +6,8 @@ export const layout = css`
     display: block;
     container-type: inline-size;
     --mh-font: system-ui, "PingFang SC", "Noto Sans SC", "Noto Sans CJK SC", "Microsoft YaHei", sans-serif;
+    /* On a projector, all text is this much larger: see the widest layout. */
+    --mh-size: 1;
     font: 14px/1.45 var(--mh-font);
     font-variant-numeric: tabular-nums;
     color: var(--mh-ink);
@@ -22,6 +24,7 @@ export const layout = css`
     box-sizing: border-box;
   }
   .lens {
+    font-size: calc(14px * var(--mh-size));
     display: grid;
     grid-template: "sentence" auto "heads" auto "stage" auto "tabs" auto "panels" auto "entropy" auto "proof" auto / minmax(
         0,
@@ -74,7 +77,7 @@ export const layout = css`
   /* A picture never changes the size of its place: what does not fit scrolls or scales within. */
   .picture {
     container-type: size;
-    block-size: calc(100cqi + 10px);
+    block-size: calc(100cqi - 36px);
     overflow: auto;
     scrollbar-width: thin;
   }
@@ -144,6 +147,14 @@ export const layout = css`
       flex: 1;
       block-size: auto;
       min-block-size: 0;
+    }
+  }
+
+  /* A projector: readable from the last row. */
+  @container (min-width: 1600px) {
+    .lens {
+      --mh-size: 1.25;
+      grid-template-columns: 540px minmax(0, 1fr) 420px;
     }
   }
 `;

@@ -57,7 +57,7 @@ export const panels = css`
     grid-template-columns: 1fr auto;
     gap: 1px 12px;
     margin-block: 4px;
-    font-size: 13px;
+    font-size: calc(13px * var(--mh-size));
   }
   .reading dt {
     color: var(--mh-muted);
@@ -75,7 +75,7 @@ export const panels = css`
     inline-size: 100%;
     border-collapse: collapse;
     margin-block: 4px 8px;
-    font-size: 14px;
+    font-size: calc(14px * var(--mh-size));
   }
   .predictions th {
     font-weight: 400;
@@ -84,7 +84,7 @@ export const panels = css`
     white-space: pre;
   }
   .predictions thead th {
-    font-size: 12px;
+    font-size: calc(12px * var(--mh-size));
     color: var(--mh-muted);
   }
   .predictions td {
@@ -113,7 +113,7 @@ export const panels = css`
   }
   .steps {
     border-collapse: collapse;
-    font-size: 12px;
+    font-size: calc(12px * var(--mh-size));
   }
   .steps th,
   .steps td {
@@ -147,7 +147,7 @@ export const panels = css`
     border-block-start: 1px solid var(--mh-line);
     padding-block-start: 8px;
     min-block-size: 48px;
-    font-size: 12px;
+    font-size: calc(12px * var(--mh-size));
   }
   .proof dl {
     display: flex;
@@ -157,7 +157,7 @@ export const panels = css`
   .proof h2 {
     float: inline-start;
     margin-inline-end: 20px;
-    font-size: 12px;
+    font-size: calc(12px * var(--mh-size));
   }
   .proof dl div {
     display: flex;
@@ -181,7 +181,7 @@ export const panels = css`
   .failure pre {
     white-space: pre-wrap;
     overflow-wrap: anywhere;
-    font-size: 12px;
+    font-size: calc(12px * var(--mh-size));
   }
   .loading progress {
     inline-size: 100%;

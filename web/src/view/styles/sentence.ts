@@ -17,8 +17,8 @@ export const sentence = css`
     border: 1px solid var(--mh-muted);
     border-radius: 6px;
     background: var(--mh-paper);
-    font-size: 18px;
-    line-height: 24px;
+    font-size: calc(18px * var(--mh-size));
+    line-height: calc(24px * var(--mh-size));
     resize: none;
     field-sizing: content;
     max-block-size: 138px;
@@ -63,7 +63,7 @@ export const sentence = css`
     border: 0;
     border-radius: 4px;
     background: none;
-    font-size: 14px;
+    font-size: calc(14px * var(--mh-size));
   }
   .chip .bar {
     position: relative;
@@ -88,7 +88,7 @@ export const sentence = css`
     position: absolute;
     inset-inline: -6px;
     inset-block-end: calc(max(var(--share), var(--before)) * var(--bar));
-    font-size: 11px;
+    font-size: calc(11px * var(--mh-size));
     font-weight: 600;
     line-height: 14px;
     text-align: center;
