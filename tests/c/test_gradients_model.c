@@ -241,7 +241,8 @@ static void test_refusals(void **unused)
     (void)unused;
     struct pool pool = {0};
     struct mh_training_pass usual = usual_pass(), pass;
-    check_refused(&usual, MH_ARGUMENT, "parameters");
+    check_refused(&usual, MH_ARGUMENT, "parameters is NULL");
+    check_refused(NULL, MH_ARGUMENT, "pass is NULL");
     usual.parameters = random_parameters(&BASE, &pool);
     int32_t tokens[PLACES], targets[PLACES];
     memcpy(tokens, TOKENS, sizeof tokens);
@@ -263,6 +264,8 @@ static void test_refusals(void **unused)
     pass = usual;
     pass.batch = 3;
     check_refused(&pass, MH_MEMORY, "workspace");
+    assert_int_equal(mh_training_gradient(&BASE, &usual, NULL, 0, NULL, NULL), MH_ARGUMENT);
+    assert_int_equal(mh_training_workspace(&BASE, &usual, NULL, NULL), MH_ARGUMENT);
     pool_free(&pool);
 }
 

@@ -40,9 +40,10 @@ static enum mh_status check_config(const struct mh_model_config *c, struct mh_er
 static enum mh_status check_sizes(const struct mh_model_config *c,
                                   const struct mh_training_pass *pass, struct mh_error *error)
 {
-    if (c == NULL || pass == NULL)
-        return mh_fail(error, MH_ARGUMENT, "config and pass must be given");
-    enum mh_status status = check_config(c, error);
+    enum mh_status status =
+        mh_require(error, (const struct mh_pointer[]){{"config", c}, {"pass", pass}, {0}});
+    if (status == MH_OK)
+        status = check_config(c, error);
     if (status != MH_OK)
         return status;
     if (pass->batch == 0 || pass->length == 0 || pass->length > c->positions)
@@ -55,8 +56,13 @@ static enum mh_status check_sizes(const struct mh_model_config *c,
 static enum mh_status check_numbers(const struct mh_model_config *c,
                                     const struct mh_training_pass *pass, struct mh_error *error)
 {
-    if (pass->parameters == NULL || pass->tokens == NULL || pass->targets == NULL)
-        return mh_fail(error, MH_ARGUMENT, "parameters, tokens and targets must be given");
+    enum mh_status status =
+        mh_require(error, (const struct mh_pointer[]){{"parameters", pass->parameters},
+                                                      {"tokens", pass->tokens},
+                                                      {"targets", pass->targets},
+                                                      {0}});
+    if (status != MH_OK)
+        return status;
     if (!isfinite(pass->factor))
         return mh_fail(error, MH_ARGUMENT, "factor is %g: it must be finite", (double)pass->factor);
     for (size_t r = 0; r < pass->batch * pass->length; r++) {
@@ -143,7 +149,9 @@ enum mh_status mh_training_workspace(const struct mh_model_config *config,
                                      const struct mh_training_pass *pass, size_t *bytes,
                                      struct mh_error *error)
 {
-    enum mh_status status = check_sizes(config, pass, error);
+    enum mh_status status = mh_require(error, (const struct mh_pointer[]){{"bytes", bytes}, {0}});
+    if (status == MH_OK)
+        status = check_sizes(config, pass, error);
     if (status != MH_OK)
         return status;
     struct pass_state s = begin(config, pass);
@@ -287,7 +295,9 @@ enum mh_status mh_training_gradient(const struct mh_model_config *config,
                                     size_t workspace_bytes, struct mh_training_result *result,
                                     struct mh_error *error)
 {
-    enum mh_status status = check_sizes(config, pass, error);
+    enum mh_status status = mh_require(error, (const struct mh_pointer[]){{"result", result}, {0}});
+    if (status == MH_OK)
+        status = check_sizes(config, pass, error);
     if (status != MH_OK)
         return status;
     struct pass_state s = begin(config, pass);
