@@ -14,15 +14,13 @@ const IN_NODE = ROOT.startsWith('file:');
 /** A turn is at least this long, so that the clock's steps do not matter. */
 const TURN_MILLISECONDS = 2;
 const PEAK_STEPS = 200_000;
-/** A contender is warm when it has not become 3 % faster for this long. */
-const STEADY_MILLISECONDS = 600;
-const LONGEST_WARM_UP = 6000;
 
 /**
  * Resolves to { shape, peak: { build: GFLOP/s }, contenders: { name: result } }; a contender that fails or is wrong has
- * `error` in place of figures. `budget` is the time in milliseconds for the timed turns of each contender.
+ * `error` in place of figures. Options, in milliseconds for each contender: `budget` for its timed turns, `longestWarmUp`, and
+ * `steady`: it is warm when it has not become 3 % faster for so long.
  */
-export async function measureShape(shape, names, { budget }) {
+export async function measureShape(shape, names, { budget, steady, longestWarmUp }) {
   watchMemories();
   const inputs = makeInputs(shape);
   const reference = makeReference(shape, inputs);
@@ -32,7 +30,7 @@ export async function measureShape(shape, names, { budget }) {
     const entry = await attempt({ name }, (made) => prepare(made, shape, inputs, reference));
     if (entry.supported) entries.push(entry);
   }
-  for (const entry of entries) await attempt(entry, warmUp);
+  for (const entry of entries) await attempt(entry, (cold) => warmUp(cold, steady, longestWarmUp));
   await takeTurns(entries, peaks, budget);
   for (const entry of entries) await attempt(entry, (warm) => verify(warm, shape, reference));
   return {
@@ -89,11 +87,11 @@ function verify(entry, shape, reference) {
 }
 
 /** Engines compile hot code late, ONNX Runtime's takes a second or more to be fast. */
-async function warmUp(entry) {
+async function warmUp(entry, steady, longest) {
   const start = performance.now();
   let best = Infinity;
   let improved = start;
-  for (let now = start; now - improved < STEADY_MILLISECONDS && now - start < LONGEST_WARM_UP; ) {
+  for (let now = start; now - improved < steady && now - start < longest; ) {
     const before = now;
     await entry.instance.run();
     now = performance.now();
@@ -174,7 +172,11 @@ function resultOf(entry, shape, entries) {
     gflops: flops(shape) / at(0.5) / 1e6,
     gflopsBest: flops(shape) / at(0) / 1e6,
     memoryBytes: memoryBytes(entry.name),
-    ...(ours && !ours.error && { timesOurs: pairedRatio(turns, ours.turns) }),
+    ...(ours &&
+      !ours.error && {
+        timesOurs: pairedRatio(turns, ours.turns),
+        timesOursBest: at(0) / Math.min(...ours.turns.filter((turn) => turn !== undefined)),
+      }),
   };
 }
 

@@ -27,6 +27,7 @@ async function must(command, args) {
 async function bundleContenders() {
   const { build } = createRequire(`${BENCH}package.json`)('esbuild');
   await build({
+    absWorkingDir: BENCH,
     entryPoints: FILES.map((file) => `${BENCH}contenders/${file}`),
     outdir: `${OUTPUT}contenders`,
     outExtension: { '.js': '.mjs' },

@@ -23,50 +23,61 @@ function megabytes(bytes) {
 export function shapeLine({ shape, peak, contenders }) {
   const cells = Object.entries(contenders).map(([name, result]) => {
     if (result.error) return `${name}: ${result.error}`;
-    const times = name === OURS ? '' : ` ×${number(result.timesOurs)}`;
-    return `${name} ${number(result.median)} (${number(result.gflops)})${times}`;
+    const times = name === OURS ? '' : ` ×${number(result.timesOurs)}/${number(result.timesOursBest)}`;
+    return `${name} ${number(result.median)}/${number(result.min)} (${number(result.gflopsBest)})${times}`;
   });
   return `${shape.id.padEnd(26)} ${cells.join('   ')}   peak ${number(peak['relaxed-simd'] ?? peak.simd128)}`;
 }
 
-export function geometricMean(values) {
+function geometricMean(values) {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 
-/** { kind: { name: { mean, worst, count } } } of the times of each contender in units of ours. */
+/**
+ * { kind: { name: { median, best, lowest, shapes } } }: geometric means of the time of each contender in units of ours, by
+ * the medians of paired turns and by the fastest turns, which a busy machine disturbs less; and the lowest by the latter.
+ */
 export function summarise(results) {
-  const summary = {};
+  const ratios = {};
   for (const { shape, contenders } of results) {
     for (const kind of [shape.kind, 'all']) {
-      for (const [name, { timesOurs }] of Object.entries(contenders)) {
-        if (name === OURS || !(timesOurs > 0)) continue;
-        summary[kind] ??= {};
-        summary[kind][name] ??= { ratios: [] };
-        summary[kind][name].ratios.push({ shape: shape.id, timesOurs });
+      for (const [name, result] of Object.entries(contenders)) {
+        if (name === OURS || !(result.timesOurs > 0)) continue;
+        ratios[kind] ??= {};
+        ratios[kind][name] ??= [];
+        ratios[kind][name].push(result);
       }
     }
   }
-  for (const byName of Object.values(summary)) {
-    for (const entry of Object.values(byName)) {
-      const ratios = entry.ratios.map(({ timesOurs }) => timesOurs);
-      Object.assign(entry, { mean: geometricMean(ratios), worst: Math.min(...ratios), count: ratios.length });
-    }
-  }
-  return summary;
+  return mapValues(ratios, (byName) =>
+    mapValues(byName, (list) => ({
+      median: geometricMean(list.map(({ timesOurs }) => timesOurs)),
+      best: geometricMean(list.map(({ timesOursBest }) => timesOursBest)),
+      lowest: Math.min(...list.map(({ timesOursBest }) => timesOursBest)),
+      shapes: list.length,
+    })),
+  );
+}
+
+function mapValues(object, map) {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
 }
 
 export function printSummary(results) {
-  console.log('\ntimes ours, geometric mean (lowest; number of shapes):');
+  console.log(
+    '\ntimes ours, geometric means: by medians, by the fastest turns (the lowest of these; number of shapes)',
+  );
   for (const [kind, byName] of Object.entries(summarise(results))) {
     const cells = Object.entries(byName).map(
-      ([name, { mean, worst, count }]) => `${name} ${number(mean)} (${number(worst)}; ${count})`,
+      ([name, { median, best, lowest, shapes }]) =>
+        `${name} ${number(median)}, ${number(best)} (${number(lowest)}; ${shapes})`,
     );
     console.log(`${kind.padEnd(6)} ${cells.join('   ')}`);
   }
   for (const { shape, contenders } of results) {
-    for (const [name, { timesOurs }] of Object.entries(contenders)) {
-      if (timesOurs < 1 && name !== 'multihead-simd128')
-        console.log(`slower than ${name}: ${shape.id}, ${number(timesOurs)}`);
+    for (const [name, { timesOurs, timesOursBest }] of Object.entries(contenders)) {
+      if (name.startsWith(OURS) || !(timesOurs < 1 || timesOursBest < 1)) continue;
+      console.log(`ours is slower than ${name}: ${shape.id}, ${number(timesOurs)}, ${number(timesOursBest)}`);
     }
   }
 }
@@ -98,7 +109,7 @@ function hostTable(results) {
     `${KINDS[shape.kind]}, d ${shape.embedDim}, h ${shape.heads}, ${shape.length} tokens${shape.weights ? '' : ', no weights'}`,
     ...names.map((name) => timeCell(contenders[name], name, peak)),
   ]);
-  return table(['ms (GFLOP/s)', ...labels], rows);
+  return table(['ms: median, fastest (GFLOP/s of the fastest)', ...labels], rows);
 }
 
 function timeCell(result, name, peak) {
@@ -107,7 +118,7 @@ function timeCell(result, name, peak) {
   const build = name === 'multihead-simd128' ? 'simd128' : 'relaxed-simd';
   const share =
     name.startsWith(OURS) && peak[build] ? `, ${Math.round((100 * result.gflopsBest) / peak[build])} %` : '';
-  return `${number(result.median)} (${number(result.gflops)}${share})`;
+  return `${number(result.median)}, ${number(result.min)} (${number(result.gflopsBest)}${share})`;
 }
 
 function summaryTable(results) {
@@ -115,9 +126,13 @@ function summaryTable(results) {
   const names = namesIn(results).filter((name) => name !== OURS);
   const rows = Object.entries(summary).map(([kind, byName]) => [
     KINDS[kind] ?? 'all',
-    ...names.map((name) => (byName[name] ? `${number(byName[name].mean)} × (≥ ${number(byName[name].worst)})` : '')),
+    ...names.map((name) =>
+      byName[name]
+        ? `${number(byName[name].median)}, ${number(byName[name].best)} (${number(byName[name].lowest)})`
+        : '',
+    ),
   ]);
-  return table(['times ours, geometric mean (lowest)', ...names], rows);
+  return table(['times ours: by medians, by fastest turns (lowest)', ...names], rows);
 }
 
 function coldTable({ contenders }, memory) {
@@ -144,7 +159,7 @@ function mostMemory(results) {
 
 export function markdown({ date, machine, hosts, coldStart }) {
   const parts = [
-    `Measured ${date.slice(0, 10)} on ${machine.cores} cores of ${machine.cpu}, one thread, by \`npm run bench\`. Medians; % is the share of the machine's peak in the same run, by the fastest turn.`,
+    `Measured ${date.slice(0, 10)} on ${machine.cores} cores of ${machine.cpu}, one thread, by \`npm run bench\`. % is the share of the machine's peak, measured in the same run, that our fastest turn reached.`,
   ];
   for (const [host, results] of Object.entries(hosts)) {
     const version = host === 'node' ? machine.node : machine.chromium;

@@ -19,6 +19,10 @@ const OPTIONS = {
   'no-cold-start': { type: 'boolean', default: false },
 };
 
+/** Milliseconds for each contender and shape: see measureShape. */
+const THOROUGH = { budget: 1000, steady: 600, longestWarmUp: 6000 };
+const QUICK = { budget: 200, steady: 250, longestWarmUp: 1500 };
+
 function readOptions() {
   const { values } = parseArgs({ options: OPTIONS });
   const unknown = values.only.filter((name) => !(name in CONTENDERS));
@@ -29,13 +33,13 @@ function readOptions() {
 }
 
 /** A fresh page for each shape, so that memory is that shape's. */
-async function measureInChromium(shape, options, url) {
+async function measureInChromium(shape, { names, ...times }, url) {
   const browser = await launch();
   try {
     const page = await openPage(browser, url);
     return await page.evaluate(
       async ([address, ...args]) => (await import(address)).measureShape(...args),
-      ['/tests/bench/measure.mjs', shape, options.names, { budget: options.budget }],
+      ['/tests/bench/measure.mjs', shape, names, times],
     );
   } finally {
     await browser.close();
@@ -49,19 +53,21 @@ async function measureInNode(shape, options) {
   return JSON.parse(stdout.slice(stdout.indexOf('{"shape"')));
 }
 
-async function measureHost(host, shapes, options, url) {
+async function measureHost(host, shapes, options, url, onResult) {
   const names = contendersOf(host, options.only);
-  const budget = options.quick ? 300 : 1000;
+  const times = options.quick ? QUICK : THOROUGH;
   const measure = host === 'node' ? measureInNode : measureInChromium;
-  console.log(`\n===== ${host}, one thread: milliseconds (GFLOP/s), and how many times ours =====`);
+  console.log(
+    `\n===== ${host}, one thread: milliseconds, median/fastest (GFLOP/s of the fastest), and how many times ours =====`,
+  );
   const results = [];
   for (const shape of shapes) {
-    const result = await measure(shape, { names, budget }, url);
+    const result = await measure(shape, { names, ...times }, url);
     results.push(result);
     console.log(shapeLine(result));
+    onResult(results);
   }
   printSummary(results);
-  return results;
 }
 
 async function main() {
@@ -77,12 +83,14 @@ async function main() {
     const shapes = chooseShapes({ pattern: options.shapes, quick: options.quick, huge: options.huge });
     const save = () => writeFileSync(`${OUTPUT}results.json`, `${JSON.stringify(report, null, 1)}\n`);
     for (const host of options.host) {
-      report.hosts[host] = await measureHost(host, shapes, options, server.url);
-      save();
+      await measureHost(host, shapes, options, server.url, (results) => {
+        report.hosts[host] = results;
+        save();
+      });
     }
     if (!options['no-cold-start']) {
-      const times = options.quick ? 3 : 5;
-      report.coldStart = await measureColdStarts(contendersOf('chromium', options.only), server.url, times);
+      const names = contendersOf('chromium', options.only);
+      report.coldStart = await measureColdStarts(names, server.url, options.quick ? 1 : 5);
       printColdStarts(report.coldStart);
       save();
     }

@@ -8,9 +8,9 @@ const SIZES = [
   { size: 'long', embedDim: 512, heads: 8, lengths: [1024, 2048, 4096], kinds: ['core'] },
 ];
 
-/** Of `--quick`: one small and one larger size of each kind. */
+/** Of `--quick`: small and larger ones of each kind. */
 const QUICK =
-  /^(core-tiny-32|core-small-128|core-base-512-noweights|mha-tiny-32|mha-small-64|block-tiny-32|block-small-128)/;
+  /^(core-tiny-32|core-small-128|core-small-128-noweights|core-base-512-noweights|mha-tiny-32|mha-small-64-noweights|block-tiny-32-noweights|block-small-128)$/;
 
 function shapesOf({ size, embedDim, heads, lengths, kinds }) {
   return lengths.flatMap((length) =>
