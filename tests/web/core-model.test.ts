@@ -38,6 +38,7 @@ it('says what it is', () => {
     positions: 64,
     trainedMasks: ['causal', 'bidirectional', 'window'],
     trainedWindow: 8,
+    attentionError: 0.0073,
     hasMaskToken: true,
     parameters: 1_827_584,
   });
@@ -369,6 +370,8 @@ describe('refuses', () => {
 
   it('scores beyond f32, naming where, unless told not to look', async () => {
     await expect(model.run(CAT, { scale: 3e38 })).rejects.toMatchObject({ code: 'nonfinite', message: /scores/ });
+    expect((await model.run(CAT, { scale: 3e38, checkFinite: false })).checkedFinite).toBe(false);
+    expect((await model.run(CAT)).checkedFinite).toBe(true);
   });
 });
 

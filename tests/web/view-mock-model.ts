@@ -176,6 +176,7 @@ function answer(info: ModelInfo, text: string, asked: RunOptions): RunResult {
     logitPositions: positions,
     topK: positions.map((position) => ({ position, predictions })),
     maskedRows,
+    checkedFinite: asked.checkFinite ?? true,
     milliseconds: 0.9,
     build: 'simd128',
   };

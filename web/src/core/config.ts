@@ -15,7 +15,7 @@ export interface ModelConfig {
   readonly normEpsilon: number;
   readonly trainedMasks: readonly string[];
   readonly trainedWindow: number;
-  readonly attentionError: number;
+  readonly attentionError: number | null;
   readonly maskToken: number | undefined;
 }
 
@@ -60,7 +60,7 @@ export function readConfig(json: object, origin: string): ModelConfig {
     normEpsilon: config.numberOr('layer_norm_epsilon', 1e-5),
     trainedMasks: config.wordsOr('attention_masks', ['causal']),
     trainedWindow: config.numberOr('attention_window', 0),
-    attentionError: config.numberOr('attention_error', 0),
+    attentionError: config.numberOr('attention_error', null),
     maskToken: config.optionalId('mask_token_id'),
   };
 }
@@ -134,7 +134,7 @@ class ConfigReader {
     return this.#isAbsent(key) ? otherwise : this.size(key);
   }
 
-  numberOr(key: string, otherwise: number): number {
+  numberOr<Otherwise extends number | null>(key: string, otherwise: Otherwise): number | Otherwise {
     if (this.#isAbsent(key)) return otherwise;
     const value = this.#json[key];
     if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;

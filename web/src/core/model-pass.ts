@@ -24,6 +24,7 @@ export interface PassResult {
   readonly logitPositions: readonly number[];
   readonly topIds: readonly TopIds[];
   readonly maskedRows: number;
+  readonly checkedFinite: boolean;
   /** Of the forward pass and the statistics. */
   readonly milliseconds: number;
 }
@@ -59,6 +60,7 @@ export function runPass(
 ): PassResult {
   const length = tokens.length;
   const logitPositions = readPositions(options.logits ?? 'none', length);
+  const checkedFinite = options.checkFinite ?? true;
   const topK = readTopK(options.topK ?? DEFAULT_TOP_K, config.vocabulary);
   return engine.memory.scope((scope) => {
     const results = new ResultBlock(scope, resultSizes(engine, config, length, logitPositions.length, options));
@@ -80,14 +82,21 @@ export function runPass(
       logits: results.address('logits'),
       logit_rows: scope.copyIn(Int32Array.from(logitPositions)),
       logit_count: logitPositions.length,
-      check_finite: options.checkFinite ?? true,
+      check_finite: checkedFinite,
     });
     const start = performance.now();
     const report = engine.forward(scope, 'mh_model', model, pass);
     computeStatistics(engine, scope, config, length, mask, scores, results);
     const milliseconds = performance.now() - start;
     const topIds = findTopIds(engine, scope, config.vocabulary, results.address('logits'), logitPositions, topK);
-    return { arrays: results.read(engine.memory), logitPositions, topIds, maskedRows: report.maskedRows, milliseconds };
+    return {
+      arrays: results.read(engine.memory),
+      logitPositions,
+      topIds,
+      maskedRows: report.maskedRows,
+      checkedFinite,
+      milliseconds,
+    };
   });
 }
 

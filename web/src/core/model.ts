@@ -131,6 +131,7 @@ class LocalModel implements Model {
         })),
       })),
       maskedRows: pass.maskedRows,
+      checkedFinite: pass.checkedFinite,
       milliseconds: pass.milliseconds,
       build: this.build,
     };

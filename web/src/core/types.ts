@@ -175,6 +175,8 @@ export interface RunResult {
   readonly topK: readonly TopK[];
   /** Rows, over all layers and heads, that could see no key: zero weights, zero output. */
   readonly maskedRows: number;
+  /** The engine looked at every number of this run, and all were finite; false if `checkFinite` was. */
+  readonly checkedFinite: boolean;
   /** Time of the forward pass and statistics alone, in milliseconds. */
   readonly milliseconds: number;
   readonly build: Build;
@@ -197,8 +199,8 @@ export interface ModelInfo {
   /** Half-width of the trained window, or 0. */
   readonly trainedWindow: number;
   readonly hasMaskToken: boolean;
-  /** Largest change of an attention weight by compressed weights, as measured by who made the file; 0 if not said. */
-  readonly attentionError: number;
+  /** Largest change of an attention weight by compressed weights, as measured by who made the file; null if not said. */
+  readonly attentionError: number | null;
   readonly parameters: number;
   readonly bytes: number;
 }

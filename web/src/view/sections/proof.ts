@@ -42,7 +42,7 @@ function facts({ deviation, latency, runTimes, t }: LensContext, result: RunResu
     // The engine looks at every number of a run, and fails the run if one is not finite.
     fact('finite', t('proof.allFinite')),
     fact('masked', String(result.maskedRows)),
-    ...(model.info.attentionError > 0 ? [fact('compressed', `± ${formatError(model.info.attentionError)}`)] : []),
+    ...(model.info.attentionError !== null ? [fact('compressed', `± ${formatError(model.info.attentionError)}`)] : []),
   ];
 }
 
