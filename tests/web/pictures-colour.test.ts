@@ -1,6 +1,7 @@
 import { interpolateCividis, interpolateViridis } from 'd3-scale-chromatic';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import {
+  closeDifferenceMax,
   colourOf,
   colourScale,
   differenceMax,
@@ -136,4 +137,15 @@ describe('tops of scales', () => {
   it('refuse maps of different sizes', () => {
     expect(() => differenceMax(new Float32Array(4), new Float32Array(9))).toThrow('4 weights, 9 before');
   });
+});
+
+test.each([
+  [0.3, 0.3],
+  [0.31, 0.4],
+  [0.96, 1],
+  [1, 1],
+  [0.0123, 0.02],
+  [0.00051, 0.0006],
+])('thumbnails of differences up to %f go to %f', (change, top) => {
+  expect(closeDifferenceMax(Float32Array.of(0.5, 0), Float32Array.of(0.5, change))).toBe(top);
 });

@@ -1,6 +1,6 @@
 /** What is drawn of an answer: maps, entropies, the cell that is read and its row. Worked out once, then kept. */
 import { headEntropies, mapRow, rowSumDeviation, type ShownMap, shownMaps, strongestKey } from './maps.js';
-import { roundMax, weightMax } from './pictures/colour.js';
+import { closeDifferenceMax, roundMax, weightMax } from './pictures/colour.js';
 import type { CellRef, EntropyValues } from './pictures/types.js';
 import type { Answer } from './session.js';
 import type { LensState } from './state.js';
@@ -10,13 +10,15 @@ export interface Drawing {
   readonly maps: readonly ShownMap[];
   /** Mean entropy of every head, `[L, H]`. */
   readonly entropies: EntropyValues | null;
+  /** A round number that no change of any head is above; null when nothing is edited. */
+  readonly changeMax: number | null;
   /** Largest distance of a row's sum from 1. */
   readonly deviation: number | null;
   /** T */
   readonly size: number;
 }
 
-const nothing: Drawing = { maps: [], entropies: null, deviation: null, size: 0 };
+const nothing: Drawing = { maps: [], entropies: null, changeMax: null, deviation: null, size: 0 };
 
 /** A function that draws, and gives the same drawing again while nothing that matters to it has changed. */
 export function drawer(): (answer: Answer | null, state: LensState) => Drawing {
@@ -26,17 +28,28 @@ export function drawer(): (answer: Answer | null, state: LensState) => Drawing {
     const { heads, combine, unit } = state;
     const wanted = [answer, heads, combine, unit];
     if (wanted.every((part, index) => part === drawn[index])) return drawing;
-    const deviation = answer === drawn[0] ? drawing.deviation : answer && rowSumDeviation(answer.result);
+    const { changeMax, deviation } = answer === drawn[0] ? drawing : ofAllHeads(answer);
     drawn = wanted;
     drawing = answer
       ? {
           maps: shownMaps(answer, state),
           entropies: headEntropies(answer.result, unit),
+          changeMax,
           deviation,
           size: answer.result.tokens.length,
         }
       : nothing;
     return drawing;
+  };
+}
+
+/** What takes a look at every weight of every head. */
+function ofAllHeads(answer: Answer | null): Pick<Drawing, 'changeMax' | 'deviation'> {
+  if (!answer) return nothing;
+  const { result, baseline } = answer;
+  return {
+    changeMax: baseline && closeDifferenceMax(result.attention, baseline.attention),
+    deviation: rowSumDeviation(result),
   };
 }
 

@@ -34,6 +34,7 @@ export const en = {
   'head.short': 'L{{layer}}·H{{head}}',
   'heads.adding': 'Select several',
   'heads.addingHint': 'or hold Shift',
+  'heads.change': 'Colours from −{{max}} to +{{max}}, the same for all heads',
   'heads.average': 'average',
   'heads.side': 'side by side',
   'heads.averageOf': 'Average of {{heads}}',

@@ -34,6 +34,7 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'head.short': '第{{layer}}层第{{head}}头',
   'heads.adding': '多选',
   'heads.addingHint': '或按住 Shift',
+  'heads.change': '颜色从 −{{max}} 到 +{{max}}，各头相同',
   'heads.average': '平均',
   'heads.side': '并排',
   'heads.averageOf': '{{heads}} 的平均',

@@ -128,7 +128,19 @@ export function weightMax(weights: Float32Array): number {
 }
 
 /** A round top for the diverging scale of `weights − baseline`. */
-export function differenceMax(weights: Float32Array, baseline: Float32Array): number {
+export const differenceMax = (weights: Float32Array, baseline: Float32Array): number =>
+  roundMax(largestChange(weights, baseline));
+
+/** The largest |weights − baseline|, rounded up to one digit: nearer to the data than `roundMax`, for small pictures. */
+export function closeDifferenceMax(weights: Float32Array, baseline: Float32Array): number {
+  const change = largestChange(weights, baseline);
+  if (change === 0) return 1;
+  const digit = 10 ** Math.floor(Math.log10(change) + 1e-6);
+  // Weights are f32: 0.3f is a hair above 0.3 and must not become 0.4.
+  return Number((Math.ceil(change / digit - 1e-5) * digit).toPrecision(1));
+}
+
+function largestChange(weights: Float32Array, baseline: Float32Array): number {
   if (weights.length !== baseline.length) {
     throw new RangeError(`A difference needs maps of one size: ${weights.length} weights, ${baseline.length} before`);
   }
@@ -137,5 +149,5 @@ export function differenceMax(weights: Float32Array, baseline: Float32Array): nu
     const difference = Math.abs((weights[i] as number) - (baseline[i] as number));
     if (difference > max) max = difference;
   }
-  return roundMax(max);
+  return max;
 }

@@ -2,7 +2,7 @@
  * The thumbnails of all heads with their entropies, on one canvas over the grid of heads: a canvas and a line of text for
  * each of them would cost the browser more than the model takes.
  */
-import { type ColourScale, colourScale, differenceMax, roundMax } from './colour.js';
+import { type ColourScale, closeDifferenceMax, colourScale, roundMax } from './colour.js';
 import { formatNumber } from './format.js';
 import { cellPixels, toImage } from './map-pixels.js';
 import { drawOnPage } from './sheet.js';
@@ -105,8 +105,10 @@ function sharedScale(
   { palette, scaleType: type, attention, baseline, max }: HeadsProperties,
   theme: PictureTheme['theme'],
 ): ColourScale | null {
-  if (baseline)
-    return colourScale({ kind: 'diverging', max: differenceMax(attention, baseline), palette, type, theme });
+  if (baseline) {
+    const top = max ?? closeDifferenceMax(attention, baseline);
+    return colourScale({ kind: 'diverging', max: top, palette, type, theme });
+  }
   return max === null ? null : colourScale({ kind: 'sequential', max, palette, type, theme });
 }
 

@@ -1,5 +1,6 @@
 /** Styles of `<mh-heatmap>`. `--cell` is the side of a cell; `--q` and `--k` place what lies over the cells. */
 import { css } from 'lit';
+import { LABEL } from './labels.js';
 
 export const heatmapStyles = css`
   .frame {
@@ -35,6 +36,7 @@ export const heatmapStyles = css`
     block-size: 100%;
     overflow: visible;
     pointer-events: none;
+    font-size: ${LABEL.fontSize}px;
   }
   .columns,
   .rows,

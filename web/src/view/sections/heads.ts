@@ -1,6 +1,7 @@
 /** All layers × heads as thumbnails, and how several are shown. */
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Translate } from '../i18n/index.js';
+import { formatTick } from '../pictures/format.js';
 import type { HeadRef } from '../pictures/types.js';
 import { type Combination, selectHead } from '../state.js';
 import type { LensContext } from './context.js';
@@ -37,9 +38,15 @@ export function heads(lens: LensContext): TemplateResult {
             : nothing
         }
       </div>
-      ${thumbnails(lens)}
+      ${changeNote(lens)} ${thumbnails(lens)}
     </section>
   `;
+}
+
+/** In the view of differences: what the strongest colours of the thumbnails stand for. */
+function changeNote({ state, changeMax, t }: LensContext): TemplateResult | typeof nothing {
+  if (state.view !== 'difference' || changeMax === null) return nothing;
+  return html`<p class="note">${t('heads.change', { max: formatTick(changeMax) })}</p>`;
 }
 
 function thumbnails(lens: LensContext): TemplateResult {
@@ -59,7 +66,7 @@ function thumbnails(lens: LensContext): TemplateResult {
       .ablated=${state.ablations}
       .palette=${state.palette}
       .scaleType=${state.scaleType}
-      .max=${null}
+      .max=${state.view === 'difference' ? lens.changeMax : null}
       .layout=${lens.narrow ? 'strip' : 'grid'}
       .adding=${lens.adding}
       .words=${lens.words}
