@@ -1,10 +1,10 @@
 // npm start: installs, builds what is stale, and serves the page. `npm start -- --host` serves the whole network too,
 // for a classroom; `--port N` asks for another port. Imports nothing but Node's own modules: nothing may be installed.
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { checkNode, installPackages } from './prerequisites.mjs';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const PORTS_TO_TRY = 20;
@@ -12,13 +12,6 @@ const PORTS_TO_TRY = 20;
 function fail(message) {
   console.error(`npm start: ${message}`);
   process.exit(1);
-}
-
-function checkNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major < 20 || (major === 20 && minor < 19)) {
-    fail(`Node.js ${process.versions.node} is too old: 20.19 or newer is needed (https://nodejs.org)`);
-  }
 }
 
 function readOptions() {
@@ -43,12 +36,12 @@ function run(command, args) {
   }
 }
 
-/** npm keeps a lock file of its own in node_modules; an older one means that package-lock.json has changed since. */
-function installPackages() {
-  const installed = `${ROOT}node_modules/.package-lock.json`;
-  if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(`${ROOT}package-lock.json`).mtimeMs) {
-    console.log('installing npm packages');
-    run('npm', ['ci', '--no-audit', '--no-fund']);
+function prepare() {
+  try {
+    checkNode();
+    installPackages();
+  } catch (error) {
+    fail(error.message);
   }
 }
 
@@ -80,9 +73,8 @@ function networkAddresses(port) {
     .map(({ address }) => `http://${address}:${port}/`);
 }
 
-checkNode();
 const options = readOptions();
-installPackages();
+prepare();
 run('./build.sh', ['all']);
 
 const { staticServer } = await import('./static-server.mjs');

@@ -1,6 +1,7 @@
 // What the tests need: on Debian or Ubuntu as root it is installed, anywhere else it is said how.
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { has, ROOT, run } from './command.mjs';
+import { existsSync, readdirSync } from 'node:fs';
+import { checkNode, installPackages } from '../../web/prerequisites.mjs';
+import { has, run } from './command.mjs';
 
 const CMOCKA_HEADERS = ['/usr/include', '/usr/local/include', '/opt/homebrew/include'];
 const CHINESE_FONTS = ['/usr/share/fonts/opentype/noto', '/System/Library/Fonts'];
@@ -70,29 +71,9 @@ async function installTools(groups) {
   }
 }
 
-/** npm keeps a lock file of its own in node_modules; an older one means that package-lock.json has changed since. */
-async function installPackages() {
-  const installed = `${ROOT}node_modules/.package-lock.json`;
-  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${ROOT}package-lock.json`).mtimeMs) {
-    return;
-  }
-  console.log('installing npm packages');
-  const { code } = await run('npm', ['ci', '--no-audit', '--no-fund']);
-  if (code !== 0) {
-    throw new Error('npm ci failed');
-  }
-}
-
-function checkNode() {
-  const major = Number(process.versions.node.split('.')[0]);
-  if (major < 20) {
-    throw new Error(`Node.js ${process.versions.node} is too old: 20.19 or newer is needed`);
-  }
-}
-
 /** Throws if the tests cannot even begin. */
 export async function prepare(groups) {
   checkNode();
-  await installPackages();
+  installPackages();
   await installTools(groups);
 }
