@@ -414,9 +414,14 @@ link_test() {
     newer_than "$output" "$@" || "$NATIVE_CC" "${MODE_FLAGS[@]}" "$@" $cmocka -lm -o "$output"
 }
 
-# build_native FOLDER FLAG...: the library, and a program in FOLDER/tests for each tests/c/test_*.c.
+# link_tool OUTPUT SOURCE LIBRARY: unless it is newer than both.
+link_tool() {
+    newer_than "$1" "$2" "$3" || "$NATIVE_CC" "${MODE_FLAGS[@]}" "${C_FLAGS[@]}" "$2" "$3" -lm -o "$1"
+}
+
+# build_native FOLDER FLAG...: the library, a program in FOLDER for each of c/tools, and one in FOLDER/tests for each tests/c/test_*.c.
 build_native() {
-    local folder=$1 library=$1/libmultihead.a support test
+    local folder=$1 library=$1/libmultihead.a support test tool
     shift
     MODE_FLAGS=("$@")
     say "native ($NATIVE_CC):"
@@ -425,6 +430,10 @@ build_native() {
         rm -f "$library"
         ar rcs "$library" "${OBJECTS[@]}"
     fi
+    for tool in c/tools/*.c; do
+        spawn link_tool "$folder/$(basename "$tool" .c)" "$tool" "$library"
+    done
+    join_all "building the tools failed"
     compile "$folder/objects" "$(echo tests/c/support/*.c tests/c/test_*.c)" "$NATIVE_CC" "${MODE_FLAGS[@]}" "${C_FLAGS[@]}" -Itests/c
     support=$(printf '%s\n' "${OBJECTS[@]}" | grep /tests/c/support/ || true)
     mkdir -p "$folder/tests"
