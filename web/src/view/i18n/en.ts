@@ -175,6 +175,7 @@ export const en = {
   'proof.sums': 'rows sum to 1',
   'proof.finite': 'NaN or ∞',
   'proof.allFinite': 'none',
+  'proof.unchecked': 'not checked',
   'proof.masked': 'rows that see no token',
   'proof.compressed': 'weights moved by compression',
   'proof.ms': '{{value}} ms',

@@ -170,6 +170,7 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'proof.sums': '每行之和为 1',
   'proof.finite': 'NaN 或 ∞',
   'proof.allFinite': '无',
+  'proof.unchecked': '未检查',
   'proof.masked': '看不到任何键的行',
   'proof.compressed': '压缩引起的权重偏差',
   'proof.ms': '{{value}} 毫秒',

@@ -39,8 +39,8 @@ function facts({ deviation, latency, runTimes, t }: LensContext, result: RunResu
     fact('pixels', latency === null ? '–' : ms(latency)),
     fact('engine', `${t(`proof.${result.build}`)}, ${t(`proof.${model.thread}`)}`),
     fact('sums', `± ${formatTiny(deviation ?? 0)}`),
-    // The engine looks at every number of a run, and fails the run if one is not finite.
-    fact('finite', t('proof.allFinite')),
+    // A run that was checked and still has an answer had none: the engine fails it otherwise.
+    fact('finite', t(result.checkedFinite ? 'proof.allFinite' : 'proof.unchecked')),
     fact('masked', String(result.maskedRows)),
     ...(model.info.attentionError !== null ? [fact('compressed', `± ${formatError(model.info.attentionError)}`)] : []),
   ];
