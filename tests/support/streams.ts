@@ -1,7 +1,7 @@
 /** The numbers of tests/golden/streams.py, bit for bit: inputs that no file has to hold. */
 
 /** Element i is mix(key + i · 0x9E3779B9), where the key is the FNV-1a hash of the name; uniform on 0..2³²-1. */
-export function integers(stream: string, count: number): Uint32Array {
+function integers(stream: string, count: number): Uint32Array {
   const key = keyOf(stream);
   return Uint32Array.from({ length: count }, (_, i) => mix(key + Math.imul(i, 0x9e3779b9)));
 }

@@ -56,7 +56,7 @@ const noise = (seed: number): number => {
   return value - Math.floor(value);
 };
 
-export function mockTokens(text: string, endToken: boolean): Token[] {
+function mockTokens(text: string, endToken: boolean): Token[] {
   const token = (id: number, name: string, start: number, end: number, special: boolean): Token => ({
     id,
     text: name,

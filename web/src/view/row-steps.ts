@@ -24,7 +24,7 @@ export interface ScoredRow {
 export const seesKey = (scores: Float32Array): boolean => scores.some((score) => score !== Number.NEGATIVE_INFINITY);
 
 /** A score before the temperature. */
-export const scaledScore = (rawScore: number, factor: number, hidden: boolean): number =>
+const scaledScore = (rawScore: number, factor: number, hidden: boolean): number =>
   hidden ? Number.NEGATIVE_INFINITY : rawScore * factor;
 
 /** The steps there are; without a temperature the scaled scores are the engine's own. */
