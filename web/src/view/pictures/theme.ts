@@ -57,6 +57,8 @@ export const pictureStyles = css`
     overflow: hidden;
     clip-path: inset(50%);
     white-space: nowrap;
+    /* Nobody sees whether the columns of such a table fit. */
+    table-layout: fixed;
   }
 `;
 

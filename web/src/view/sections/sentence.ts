@@ -180,6 +180,9 @@ function clickHint(state: LensState, position: number, tool: TokenTool, t: Trans
   }
 }
 
+/** A part of the highest bar, as fine as can be seen: most weights change by less at a keystroke, and cost nothing. */
+const share = (weight: number, max: number): number => Math.round((weight / max) * 200) / 200;
+
 function chip(lens: LensContext, token: Token, position: number): TemplateResult {
   const { answer, model, row, state, t } = lens;
   const tool = usedTokenTool(state, model?.info.hasMaskToken ?? true);
@@ -211,10 +214,10 @@ function chip(lens: LensContext, token: Token, position: number): TemplateResult
       aria-pressed=${state.query === position}
       tabindex=${position === (state.query ?? 0) ? 0 : -1}
       title=${[facts.join(', '), clickHint(state, position, tool, t)].filter(Boolean).join('\n')}
-      style="--share: ${(weight ?? 0) / max}; --before: ${changed ? before / max : 0}"
+      style="--share: ${share(weight ?? 0, max)}; --before: ${changed ? share(before, max) : 0}"
       @click=${() => lens.set((now) => useToken(now, position, tool))}
     >
-      <span class="bar" aria-hidden="true">
+      <span class=${changed ? 'bar moved' : 'bar'} aria-hidden="true">
         <i></i>${changed ? html`<i class="before"></i>` : nothing}
         ${weight !== null && weight >= 0.1 * max ? html`<b>${formatWeight(weight)}</b>` : nothing}
       </span>

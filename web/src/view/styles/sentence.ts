@@ -65,29 +65,33 @@ export const sentence = css`
     background: none;
     font-size: calc(14px * var(--mh-size));
   }
+  /* Few positioned elements: each is a layer, and there would be two or three a token, met by every painting. */
   .chip .bar {
-    position: relative;
+    display: flex;
+    flex-direction: column-reverse;
     block-size: calc(12px + var(--bar));
     margin-inline: 3px;
     border-block-end: 1px solid var(--mh-line);
   }
+  .chip .bar.moved {
+    position: relative;
+  }
   .chip .bar i {
-    position: absolute;
-    inset-inline: 0;
-    inset-block-end: 0;
+    flex: none;
     block-size: calc(var(--share) * var(--bar));
     background: var(--mh-data);
   }
   .chip .bar i.before {
+    position: absolute;
     inset-inline: -3px;
+    inset-block-end: 0;
     block-size: calc(var(--before) * var(--bar));
     border-block-start: 2px solid var(--mh-accent);
     background: none;
   }
   .chip .bar b {
-    position: absolute;
-    inset-inline: -6px;
-    inset-block-end: calc(max(var(--share), var(--before)) * var(--bar));
+    margin-inline: -6px;
+    margin-block-end: calc(max(0, var(--before) - var(--share)) * var(--bar));
     font-size: calc(11px * var(--mh-size));
     font-weight: 600;
     line-height: 14px;
