@@ -123,16 +123,17 @@ static void max_of_nothing_infinities_and_nan(void **state)
 
 static double exp_tolerance(double x)
 {
-    return 2e-7 * exp(x);
+    return 1.2e-7 * exp(x);
 }
 
 static void exp_is_accurate_wherever_it_is_a_normal_number(void **state)
 {
     (void)state;
     enum { STEPS = 400000 };
+    const struct exp_constants k = exp_constants();
     for (size_t i = 0; i <= STEPS; i++) {
         const float x = -86.98f + (88.722f + 86.98f) * (float)i / (float)STEPS;
-        const double actual = (double)f32x4_lane(f32x4_exp(f32x4_splat(x)), 0);
+        const double actual = (double)f32x4_lane(f32x4_exp(f32x4_splat(x), &k), 0);
         assert_close(actual, exp((double)x), exp_tolerance((double)x));
     }
 }
@@ -398,13 +399,14 @@ static void first_nonfinite_at_every_place(void **state)
 static void ln_is_accurate_for_every_positive_number(void **state)
 {
     (void)state;
+    const struct log_constants k = log_constants();
     for (uint32_t bits = 1; bits < 0x7f800000; bits += 9973) {
         float x;
         memcpy(&x, &bits, sizeof x);
         const double expected = log((double)x);
-        assert_close(f32x4_lane(f32x4_log(f32x4_splat(x)), 0), expected, 3e-7 * fabs(expected));
+        assert_close(f32x4_lane(f32x4_log(f32x4_splat(x), &k), 0), expected, 1e-7 * fabs(expected));
     }
-    assert_true(f32x4_lane(f32x4_log(f32x4_splat(1.0f)), 0) == 0.0f);
+    assert_true(f32x4_lane(f32x4_log(f32x4_splat(1.0f), &k), 0) == 0.0f);
 }
 
 /* Weights as a softmax gives them: positive, of sum 1, some 0. */

@@ -36,27 +36,28 @@ float mh_row_max(const float *x, size_t n)
 }
 
 /* The sum of one block in four accumulators; n is at most SUM_BLOCK. */
-static float exp_block(float *out, const float *x, f32x4 shift, size_t n)
+static float exp_block(float *out, const float *x, f32x4 shift, size_t n,
+                       const struct exp_constants *k)
 {
     f32x4 sum[2] = {f32x4_splat(0.0F), f32x4_splat(0.0F)};
     size_t i = 0;
     for (; i + 8 <= n; i += 8) {
-        const f32x4 e0 = f32x4_exp(f32x4_sub(f32x4_load(x + i), shift));
-        const f32x4 e1 = f32x4_exp(f32x4_sub(f32x4_load(x + i + 4), shift));
+        const f32x4 e0 = f32x4_exp(f32x4_sub(f32x4_load(x + i), shift), k);
+        const f32x4 e1 = f32x4_exp(f32x4_sub(f32x4_load(x + i + 4), shift), k);
         f32x4_store(out + i, e0);
         f32x4_store(out + i + 4, e1);
         sum[0] = f32x4_add(sum[0], e0);
         sum[1] = f32x4_add(sum[1], e1);
     }
     if (i + 4 <= n) {
-        const f32x4 e = f32x4_exp(f32x4_sub(f32x4_load(x + i), shift));
+        const f32x4 e = f32x4_exp(f32x4_sub(f32x4_load(x + i), shift), k);
         f32x4_store(out + i, e);
         sum[0] = f32x4_add(sum[0], e);
         i += 4;
     }
     if (i < n) {
         const f32x4 tail = f32x4_load_part(x + i, n - i, -INFINITY);
-        const f32x4 e = f32x4_exp(f32x4_sub(tail, shift));
+        const f32x4 e = f32x4_exp(f32x4_sub(tail, shift), k);
         f32x4_store_part(out + i, e, n - i);
         sum[1] = f32x4_add(sum[1], e);
     }
@@ -65,11 +66,12 @@ static float exp_block(float *out, const float *x, f32x4 shift, size_t n)
 
 float mh_row_exp(float *out, const float *x, float shift, size_t n)
 {
+    const struct exp_constants k = exp_constants();
     const f32x4 shifts = f32x4_splat(shift);
     double sum = 0.0;
     for (size_t i = 0; i < n; i += SUM_BLOCK) {
         const size_t length = block_length(n - i);
-        sum += (double)exp_block(out + i, x + i, shifts, length);
+        sum += (double)exp_block(out + i, x + i, shifts, length, &k);
     }
     return (float)sum;
 }

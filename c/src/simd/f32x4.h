@@ -27,9 +27,9 @@
 #define SIMD_UNROLL _Pragma("GCC unroll 32")
 #endif
 
-/* Hides from the compiler where a pointer that a loop advances came from. Else LLVM rewrites the
- * loop's addresses so that constant offsets no longer fold into wasm's loads, at the price of an
- * addition for each. */
+/* Hides from the compiler where a pointer came from. Else LLVM rewrites the addresses of a loop that
+ * advances it, so that constant offsets no longer fold into wasm's loads, at the price of an
+ * addition for each; and it turns loads of constants back into literals. */
 #if defined(__wasm__)
 #define SIMD_OPAQUE(pointer) __asm__("" : "+r"(pointer))
 #else
@@ -41,6 +41,17 @@
 #else
 #include "simd/f32x4_vector.h"
 #endif
+
+/* A constant in all lanes, read from memory; to be held in a variable outside of a loop. V8 builds
+ * the splat of a literal anew, by three instructions, wherever a loop uses it; what came from
+ * memory stays in a register, or one load away. */
+#define f32x4_constant(value)                                                                      \
+    __extension__({                                                                                \
+        static const float held_ = (value);                                                        \
+        const float *where_ = &held_;                                                              \
+        SIMD_OPAQUE(where_);                                                                       \
+        f32x4_load_splat(where_);                                                                  \
+    })
 
 /* Lane 0 + lane 2, lane 1 + lane 3, then their sum. */
 SIMD_INLINE float f32x4_sum(f32x4 v)
