@@ -124,10 +124,10 @@ static enum mh_status store_weights(mh_block *block, const struct mh_block_confi
 enum mh_status mh_block_create(mh_block **out, const struct mh_block_config *config,
                                struct mh_error *error)
 {
-    if (out != NULL)
-        *out = NULL;
-    enum mh_status status =
-        mh_require(error, (const struct mh_pointer[]){{"out", out}, {"config", config}, {0}});
+    if (out == NULL)
+        return mh_fail(error, MH_ARGUMENT, "out is NULL");
+    *out = NULL;
+    enum mh_status status = mh_require(error, (const struct mh_pointer[]){{"config", config}, {0}});
     if (status == MH_OK)
         status = check_config(config, error);
     if (status != MH_OK)

@@ -255,11 +255,12 @@ static enum mh_status load(struct loader *loader, const struct mh_model_config *
 enum mh_status mh_model_load(mh_model **out, const struct mh_model_config *config, const void *file,
                              size_t bytes, struct mh_error *error)
 {
-    if (out != NULL)
-        *out = NULL;
+    if (out == NULL)
+        return mh_fail(error, MH_ARGUMENT, "out is NULL");
+    *out = NULL;
     struct loader loader = {.error = error};
-    enum mh_status status = mh_require(
-        error, (const struct mh_pointer[]){{"out", out}, {"config", config}, {"file", file}, {0}});
+    enum mh_status status =
+        mh_require(error, (const struct mh_pointer[]){{"config", config}, {"file", file}, {0}});
     if (status == MH_OK)
         status = mh_model_check_sizes(config, error);
     if (status == MH_OK)

@@ -172,10 +172,10 @@ static void pack(mh_multihead *m, const struct mh_multihead_config *c,
 enum mh_status mh_multihead_create(mh_multihead **out, const struct mh_multihead_config *config,
                                    struct mh_error *error)
 {
-    if (out != NULL)
-        *out = NULL;
-    enum mh_status status =
-        mh_require(error, (const struct mh_pointer[]){{"out", out}, {"config", config}, {0}});
+    if (out == NULL)
+        return mh_fail(error, MH_ARGUMENT, "out is NULL");
+    *out = NULL;
+    enum mh_status status = mh_require(error, (const struct mh_pointer[]){{"config", config}, {0}});
     if (status == MH_OK)
         status = check_config(config, error);
     if (status != MH_OK)
