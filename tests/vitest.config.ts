@@ -20,7 +20,8 @@ export default defineConfig({
     execArgv,
     projects: [
       project('wasm', { testTimeout: 60_000 }),
-      project('web'),
+      // Some wait for the garbage collector, or type-check; a slow machine is no failure.
+      project('web', { testTimeout: 60_000 }),
       project('package', {
         globalSetup: 'tests/package/support/pack.ts',
         testTimeout: 60_000,
