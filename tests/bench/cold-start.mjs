@@ -1,8 +1,9 @@
 // Cold start and payload: a fresh browser profile, one contender, from its import to its first result.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { ROOT } from '../runner/command.mjs';
 import { launch, openPage } from './chromium.mjs';
+import { OUTPUT } from './prepare.mjs';
 import { chooseShapes } from './shapes.mjs';
 
 const [SHAPE] = chooseShapes({ pattern: '^core-small-64-noweights$' });
@@ -60,14 +61,19 @@ async function firstResult([name, shape]) {
   return performance.now() - start;
 }
 
-const sizes = new Map();
+/** Sizes by path, size and date: the largest files take brotli half a minute each. */
+const CACHE = `${OUTPUT}brotli.json`;
 
 /** The bytes of a served file as it is, and as a good host sends it. */
 function sizeOf(path) {
-  if (!sizes.has(path)) {
-    const data = readFileSync(ROOT + decodeURIComponent(path.slice(1)));
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: data.length };
-    sizes.set(path, { path: path.slice(1), raw: data.length, brotli: brotliCompressSync(data, { params }).length });
+  const file = ROOT + decodeURIComponent(path.slice(1));
+  const { size, mtimeMs } = statSync(file);
+  const known = existsSync(CACHE) ? JSON.parse(readFileSync(CACHE, 'utf8')) : {};
+  const key = `${path} ${size} ${mtimeMs}`;
+  if (!(key in known)) {
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: size };
+    known[key] = brotliCompressSync(readFileSync(file), { params }).length;
+    writeFileSync(CACHE, JSON.stringify(known, null, 1));
   }
-  return sizes.get(path);
+  return { path: path.slice(1), raw: size, brotli: known[key] };
 }
