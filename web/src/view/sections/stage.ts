@@ -26,7 +26,7 @@ export function stage(lens: LensContext): TemplateResult {
         ${colourTools(lens)}
       </div>
       <div class="row title">
-        <h2>${state.heads.length === 1 || state.combine === 'average' ? mapName(state.heads, lens) : nothing}</h2>
+        <h2>${state.heads.length === 1 || state.combine === 'average' ? mapName(state.heads, lens) : headList(state.heads, t)}</h2>
         <p class="hint" role="status">${lens.message || hint(lens)}</p>
       </div>
       <div class="picture">${content(lens)}</div>
