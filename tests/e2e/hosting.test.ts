@@ -1,10 +1,14 @@
 /** Where a page may be put: a sub-path of a plain server, one file on a disk, a frame without an origin, an article. */
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, BrowserContext, Frame, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { launchBrowser, type ServedFolder, serveFolder } from './support/browser.js';
+import { builtSite } from './support/lens-page.js';
 
 const STANDALONE = 'build/site/standalone.html';
 
@@ -15,6 +19,7 @@ let page: Page;
 let requests: string[];
 
 beforeAll(async () => {
+  builtSite();
   [browser, served] = await Promise.all([launchBrowser(), serveFolder('build')]);
 });
 
@@ -93,6 +98,47 @@ describe('the site', () => {
   });
 });
 
+describe('the site on a server of its own', () => {
+  test('works two folders deep, and goes on when the server has gone', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'multihead-e2e-'));
+    mkdirSync(join(folder, 'a'));
+    symlinkSync(resolve(builtSite()), join(folder, 'a', 'b'));
+    const server = await serveFolder(folder);
+    await page.goto(`${server.url}a/b/`);
+    expectAnswer(await hear(page, 1));
+    await server.close();
+    rmSync(folder, { recursive: true });
+
+    // Text, mask and language need nobody.
+    await page.locator('multihead-lens textarea').fill('The server is gone.');
+    await page.waitForFunction(() =>
+      (globalThis as unknown as { heard: Heard }).heard.answers.some(({ text }) => text.includes('gone')),
+    );
+    const { answers } = await hear(page, 2);
+    await page.locator('multihead-lens label:has(input[name="mask"][value="none"]) span').click();
+    const after = await hear(page, answers.length + 1);
+    expect(after.answers.at(-1)?.text).toContain('</s>');
+    expectAnswer(after);
+    const language = () => page.evaluate(() => document.documentElement.lang);
+    const before = await language();
+    await page.locator('#language').click();
+    expect(await language()).not.toBe(before);
+    expect(requests.filter((url) => !/^(data|blob):/.test(url) && !url.startsWith(`${server.url}a/b/`))).toEqual([]);
+  });
+
+  test('works in a sandboxed frame that keeps its origin', async () => {
+    const outer = await servePage(
+      `<iframe sandbox="allow-scripts allow-same-origin" width="900" height="900" src="${served.url}site/"></iframe>`,
+    );
+    await page.goto(outer.url);
+    const frame = page.frames().find((candidate) => candidate !== page.mainFrame());
+    if (!frame) throw new Error('there is no frame');
+    await frame.waitForLoadState();
+    expectAnswer(await hear(frame, 1));
+    await outer.close();
+  });
+});
+
 describe('the site as one file', () => {
   test('works from a disk, by a double click', async () => {
     await page.goto(pathToFileURL(STANDALONE).href);
@@ -122,6 +168,8 @@ describe('the element in a bare page', () => {
     const heard = await hear(page, 2);
     expectAnswer(heard);
     expect(new Set(heard.answers.map(({ text }) => text)).size).toBe(2);
+    // Both look through one engine.
+    expect(page.workers()).toHaveLength(1);
     const strangers = requests.filter(
       (url) => !/^(data|blob):/.test(url) && !url.startsWith(`${served.url}site/examples/`),
     );

@@ -3,6 +3,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { bilingual } from '../../web/models/bilingual/index.js';
 import { loadModel, type Model, type RunOptions, type RunResult } from '../../web/src/index.js';
+import { en } from '../../web/src/view/i18n/en.js';
 import { formatNumber, formatWeight } from '../../web/src/view/pictures/format.js';
 import { launchBrowser, type ServedFolder, serveFolder } from './support/browser.js';
 import { builtSite, LensPage, rowOf, sum } from './support/lens-page.js';
@@ -131,11 +132,11 @@ describe('numbers', () => {
 
     const proof = await lens.facts('proof');
     expect(proof.tokens).toBe(`${size} / 64`);
-    expect(proof['layers × heads']).toBe('4 × 8');
+    expect(proof[en['proof.heads']]).toBe('4 × 8');
     expect(proof.engine).toBe('wasm, relaxed SIMD, in a worker');
-    expect(Number(proof['rows sum to 1']?.replace('± ', ''))).toBeLessThan(1e-6);
+    expect(Number(proof[en['proof.sums']]?.replace('± ', ''))).toBeLessThan(1e-6);
     expect(proof.compute).toMatch(/^[\d.]+ ms$/);
-    expect(proof['key to pixels']).toMatch(/^[\d.]+ ms$/);
+    expect(proof[en['proof.pixels']]).toMatch(/^[\d.]+ ms$/);
   });
 
   test('of one cell are said under the pointer, in the reading and to the keyboard', async () => {
@@ -181,7 +182,7 @@ describe('numbers', () => {
     expect(bars.map((bar) => bar.pressed === 'true')).toEqual(row.map((_, k) => k === query));
     const highest = Math.max(...bars.map((bar) => bar.height)) / Math.max(...row);
     for (const [k, bar] of bars.entries()) {
-      expectWritten(/gets (\S+)$/m.exec(bar.title)?.[1], row[k] as number, formatWeight);
+      expectWritten(/gets (\S+)/m.exec(bar.title)?.[1], row[k] as number, formatWeight);
       expect(Math.abs(bar.height - (row[k] as number) * highest)).toBeLessThan(1.5);
     }
   });
@@ -201,7 +202,7 @@ describe('numbers', () => {
 describe('the mask token', () => {
   test('in place of a word shows the five most probable, and can be taken back', async () => {
     await open(`#text=${encodeURIComponent(SENTENCE)}&mask=none`);
-    await lens.choose('Click a token to', '[MASK] it');
+    await lens.choose('token-tool', 'replace');
     await lens.token('ball').click();
     const run = await expectEngine(SENTENCE, { mask: {}, maskTokens: [6], logits: [6], endToken: true });
     const shown = await lens.predictions();
@@ -244,7 +245,7 @@ describe('heads', () => {
     const entropy = -sum(rowOf([...mean], size - 1, size).map((w) => (w > 0 ? w * Math.log(w) : 0)));
     expect(average?.entropies[size - 1]).toBeCloseTo(entropy, 3);
 
-    await lens.choose('Several heads', 'side by side');
+    await lens.choose('combine', 'side');
     await lens.drawn();
     const both = await lens.maps();
     expect(both.map((map) => map.label)).toEqual(['Layer 3, head 7', 'Layer 1, head 2']);
@@ -284,7 +285,7 @@ describe('ablation', () => {
     const perLayer = before.attention.length / 4;
     let last = before;
     for (const kind of ['zero', 'mean', 'uniform'] as const) {
-      await lens.choose('Ablate L1·H4', kind);
+      await lens.choose('ablate', kind);
       await expectEngine(SENTENCE, { ...CAUSAL, ablate: [{ layer: 0, head: 3, kind }] });
       const after = await lens.answer();
       expect(distance(after.attention.slice(perLayer), last.attention.slice(perLayer))).toBeGreaterThan(1e-3);
@@ -294,7 +295,7 @@ describe('ablation', () => {
     }
     // Before and after stand side by side.
     expect((await lens.predictions())[0]).toHaveLength(3);
-    await lens.button('Give all back').click();
+    await lens.button(en['ablate.clear']).click();
     await lens.answered();
     const back = await lens.answer();
     expect(back.attention).toEqual(before.attention);
@@ -307,9 +308,9 @@ describe('scale and temperature', () => {
   test('are those of the engine, and undone together', async () => {
     await open(`#text=${encodeURIComponent(SENTENCE)}&mask=causal`);
     const before = await lens.answer();
-    await lens.choose('Scale', 'off');
+    await lens.choose('scale', 'none');
     await expectEngine(SENTENCE, { ...CAUSAL, scale: 'none' });
-    await lens.choose('Scale', 'value');
+    await lens.choose('scale', 'value');
     await lens.page.getByLabel('Factor on q·k').fill('0.1');
     await lens.page.keyboard.press('Tab');
     await expectEngine(SENTENCE, { ...CAUSAL, scale: 0.1 });
@@ -318,7 +319,7 @@ describe('scale and temperature', () => {
     const { temperature } = await lens.state();
     expect(temperature).toBeGreaterThan(1);
     await expectEngine(SENTENCE, { ...CAUSAL, scale: 0.1, temperature });
-    await lens.button('Undo all edits').click();
+    await lens.button(en['output.reset']).click();
     await lens.answered();
     expect((await lens.answer()).attention).toEqual(before.attention);
   });
@@ -327,9 +328,9 @@ describe('scale and temperature', () => {
 describe('views', () => {
   test('the difference is now minus before', async () => {
     await open(`#text=${encodeURIComponent(SENTENCE)}&mask=causal&heads=3.7`);
-    await lens.choose('View', 'difference');
+    await lens.choose('view', 'difference');
     expect(await lens.page.getByText('Nothing to compare yet.').count()).toBe(1);
-    await lens.choose('Scale', 'off');
+    await lens.choose('scale', 'none');
     await lens.answered();
     const [before, after] = await Promise.all([
       model.run(SENTENCE, CAUSAL),
@@ -370,9 +371,9 @@ describe('views', () => {
   test('entropy has three units', async () => {
     await open(`#text=${encodeURIComponent(SENTENCE)}&mask=causal&heads=2.1`);
     const run = await expectEngine(SENTENCE, CAUSAL);
-    const column = { nats: 'entropyNats', bits: 'entropyBits', '0–1': 'entropyNormalised' } as const;
+    const column = { nats: 'entropyNats', bits: 'entropyBits', normalised: 'entropyNormalised' } as const;
     for (const [unit, name] of Object.entries(column)) {
-      await lens.choose('Unit', unit);
+      await lens.choose('unit', unit);
       await lens.drawn();
       const [map] = await lens.maps();
       const expected = run.tokens.map((_, row) => rowValue(run, 1, 0, row, name));
@@ -404,8 +405,8 @@ describe('language', () => {
     await lens.drawn();
     expect(await lens.page.evaluate(() => document.documentElement.lang)).toBe('zh-Hans');
     expect(await lens.page.title()).toContain('注意力');
-    for (const view of ['热力图', '差异', '步骤']) {
-      await lens.choose('视图', view);
+    for (const view of ['heatmap', 'difference', 'steps']) {
+      await lens.choose('view', view);
       await lens.drawn();
       const left = (await words('en'))
         .map((text) => text.replace(NAMES, ''))

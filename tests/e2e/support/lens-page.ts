@@ -64,6 +64,9 @@ declare global {
   }
 }
 
+/** Fields of which one value is chosen. */
+type Field = 'mask' | 'paint' | 'scale' | 'ablate' | 'view' | 'unit' | 'combine' | 'token-tool';
+
 export class LensPage {
   readonly context: BrowserContext;
   readonly page: Page;
@@ -247,9 +250,9 @@ export class LensPage {
     await this.page.keyboard.type(text);
   }
 
-  /** Chooses one of a few values that stand side by side. */
-  async choose(group: string, value: string): Promise<void> {
-    await this.page.getByRole('group', { name: group, exact: true }).getByText(value, { exact: true }).click();
+  /** Chooses one of a few values that stand side by side, by the name and value of its field. */
+  async choose(field: Field, value: string): Promise<void> {
+    await this.page.locator(`multihead-lens label:has(input[name="${field}"][value="${value}"]) span`).click();
   }
 
   button(name: string) {
