@@ -155,7 +155,7 @@ describe('numbers', () => {
     await lens.drawn();
     const reading = await lens.facts('reading');
     expectWritten(reading.weight, weight, formatWeight);
-    expectWritten(reading['q·k'], raw, formatNumber);
+    expectWritten(reading[en['reading.raw']], raw, formatNumber);
     expectWritten(reading['q·k × 0.25'], raw / 4, formatNumber);
     expectWritten(
       reading['row entropy']?.replace(' nats', ''),
