@@ -164,7 +164,7 @@ static void report(struct trainer *t, double loss, clock_t since)
     double seconds = (double)(clock() - since) / CLOCKS_PER_SEC;
     printf("step %5d   loss %.4f   held-out accuracy %5.1f %%   %.0f tokens/s   %.1f s\n",
            (int)t->state.step, loss, 100.0 * (double)held_out.correct / (double)held_out.counted,
-           (double)t->state.step * PLACES / seconds, seconds);
+           (double)t->state.step * (double)PLACES / seconds, seconds);
     fflush(stdout);
 }
 
