@@ -75,14 +75,18 @@ fingerprint() {
     find "$@" -type f -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum
 }
 
-# is_fresh STEP FINGERPRINT OUTPUT...: were these outputs made from these inputs?
+# is_fresh STEP FINGERPRINT OUTPUT...: were these outputs made from these inputs? If not, they will be made anew, and
+# until that has succeeded nothing says what they are.
 is_fresh() {
     local stamp=build/stamps/$1 inputs=$2 output
     shift 2
     for output in "$@"; do
         [ -e "$output" ] || return 1
     done
-    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ]
+    [ "$(cat "$stamp" 2>/dev/null)" = "$inputs" ] || {
+        rm -f "$stamp"
+        return 1
+    }
 }
 
 mark_fresh() {
