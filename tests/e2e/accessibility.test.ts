@@ -49,8 +49,7 @@ describe('axe finds nothing', () => {
     for (const language of ['en', 'zh-Hans']) {
       expect(await lens.page.evaluate(() => document.documentElement.lang)).toBe(language);
       for (const colorScheme of ['light', 'dark'] as const) {
-        await lens.page.emulateMedia({ colorScheme });
-        await lens.drawn();
+        await lens.turn(colorScheme);
         expect({ width, language, colorScheme, found: await violations() }).toMatchObject({ found: [] });
       }
       await lens.page.locator('#language').click();

@@ -115,6 +115,19 @@ export class LensPage {
     await this.drawn();
   }
 
+  /** Light or dark, until every picture has turned: its background takes a frame or two, by a transition of 1 ms. */
+  async turn(colorScheme: 'light' | 'dark'): Promise<void> {
+    await this.page.emulateMedia({ colorScheme });
+    await this.page.evaluate(async () => {
+      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      const roots = () => [...(document.querySelector('multihead-lens')?.renderRoot.querySelectorAll('*') ?? [])];
+      await frame();
+      do await frame();
+      while (roots().some((element) => element.getAnimations({ subtree: true }).length > 0));
+    });
+    await this.drawn();
+  }
+
   /** Until what has changed is rendered. */
   async drawn(): Promise<void> {
     await this.page.evaluate(async () => {
