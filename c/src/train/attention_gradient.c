@@ -3,12 +3,12 @@
 #include "base/random.h"
 #include "base/size.h"
 #include "kernels/kernels.h"
+#include "ops/attention.h"
 #include "ops/dropout.h"
 #include "ops/mask.h"
 #include "ops/masked_row.h"
 #include "train/transposed_product.h"
 
-#include <math.h>
 #include <string.h>
 
 struct scratch {
@@ -65,18 +65,6 @@ static float *part_out(const struct mh_rows_out *rows, size_t b, size_t head)
     return rows->data + b * rows->batch_stride + head * rows->head_stride;
 }
 
-static float scale_of(const struct mh_attention *a)
-{
-    switch (a->scale_mode) {
-    case MH_SCALE_GIVEN:
-        return a->scale;
-    case MH_SCALE_NONE:
-        return 1.0f;
-    default:
-        return 1.0f / sqrtf((float)a->head_dim);
-    }
-}
-
 static void drop_out(const struct head *head, size_t i, float *x)
 {
     const struct mh_attention *a = head->a;
@@ -110,7 +98,7 @@ static void differentiate_row(const struct head *head, size_t i)
     double mean = 0.0;
     for (size_t j = 0; j < a->keys; j++)
         mean += (double)weights[j] * (double)x[j];
-    float scale = scale_of(a);
+    float scale = mh_scale_of(a->scale_mode, a->scale, a->head_dim);
     for (size_t j = 0; j < a->keys; j++)
         x[j] = scale * weights[j] * (x[j] - (float)mean);
 }
