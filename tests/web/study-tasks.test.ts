@@ -10,8 +10,8 @@ import {
   UNGRADED,
   vocabularyOf,
   type Word,
-} from '../../web/src/train/task.js';
-import { type TaskId, taskIds, taskOf } from '../../web/src/train/tasks/index.js';
+} from '../../web/src/study/task.js';
+import { type TaskId, taskIds, taskOf } from '../../web/src/study/tasks/index.js';
 
 const MANY = 3000;
 

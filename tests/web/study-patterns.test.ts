@@ -1,9 +1,9 @@
 /** Heads made by hand for each pattern are called by its name; heads that do nothing are not. */
 import { describe, expect, test } from 'vitest';
 import { uniform } from '../../web/src/core/random.js';
-import { headEntropies, headSimilarities, nameHeads, type PatternId } from '../../web/src/train/patterns.js';
-import { type Batch, encode, makeSequences } from '../../web/src/train/task.js';
-import { type TaskId, taskOf } from '../../web/src/train/tasks/index.js';
+import { headEntropies, headSimilarities, nameHeads, type PatternId } from '../../web/src/study/patterns.js';
+import { type Batch, encode, makeSequences } from '../../web/src/study/task.js';
+import { type TaskId, taskOf } from '../../web/src/study/tasks/index.js';
 
 const COUNT = 12;
 

@@ -12,8 +12,8 @@ import {
   type Settings,
   settingsToPairs,
   widths,
-} from '../../web/src/train/settings.js';
-import { taskIds } from '../../web/src/train/tasks/index.js';
+} from '../../web/src/study/settings.js';
+import { taskIds } from '../../web/src/study/tasks/index.js';
 
 const whole = ({ min, max }: { readonly min: number; readonly max: number }) => fc.integer({ min, max });
 const real = ({ min, max }: { readonly min: number; readonly max: number }) =>
