@@ -184,6 +184,14 @@ struct mh_weights_out {
     size_t row_count;
 };
 
+/* Chosen rows of chosen heads of a map [B, H, T, S]. Zeroed: all of it. */
+struct mh_choice {
+    const int32_t *heads; /* [head_count], strictly ascending; NULL = all heads */
+    size_t head_count;
+    const int32_t *rows; /* [row_count], strictly ascending; NULL = all rows */
+    size_t row_count;
+};
+
 struct mh_attention {
     size_t batch, queries, keys, heads, kv_heads, head_dim, value_dim;
     struct mh_rows query;      /* [B, H, T, D] */
@@ -201,7 +209,12 @@ struct mh_attention {
                                       it computes hidden keys too */
     float *scores;                 /* [B, H, T, S] what softmax sees: scale and mask.bias are in,
                                       hidden keys have -inf; or NULL */
-    int32_t check_finite;          /* 1: fail with MH_NONFINITE at the first NaN or Inf */
+    struct mh_choice chosen_scores; /* raw_scores and scores have only these rows and heads:
+                                       [B, head_count, row_count, S] */
+    float *
+        row_statistics; /* [B, H, T, MH_ROW_STATISTICS] and [B, H, MH_HEAD_STATISTICS] of weights */
+    float *head_statistics; /* and scores, handed out or not: see section 8; or NULL */
+    int32_t check_finite;   /* 1: fail with MH_NONFINITE at the first NaN or Inf */
 };
 
 /* The tensors that the finite-ness guard can name. */
@@ -302,7 +315,9 @@ struct mh_multihead_pass {
     float dropout;
     uint32_t dropout_seed;
     struct mh_weights_out weights;
-    float *raw_scores, *scores;
+    float *raw_scores, *scores; /* this and what follows: as in mh_attention */
+    struct mh_choice chosen_scores;
+    float *row_statistics, *head_statistics;
     int32_t check_finite;
 };
 
@@ -372,7 +387,9 @@ struct mh_block_pass {
     float dropout; /* on weights after softmax and on both residual branches */
     uint32_t dropout_seed;
     struct mh_weights_out weights;
-    float *raw_scores, *scores;          /* as in mh_attention */
+    float *raw_scores, *scores; /* these five: as in mh_attention */
+    struct mh_choice chosen_scores;
+    float *row_statistics, *head_statistics;
     const struct mh_ablation *ablations; /* those whose `layer` is `layer` apply */
     size_t ablation_count;
     int32_t layer;
@@ -427,12 +444,18 @@ struct mh_model_pass {
     float temperature; /* softmax(scale * QKᵀ / temperature + mask); 0 means 1; else > 0 */
     const struct mh_ablation *ablations;
     size_t ablation_count;
-    float *attention;          /* [L, H, T, T] */
-    float *raw_scores;         /* [L, H, T, T] QKᵀ */
-    float *scores;             /* [L, H, T, T] what softmax sees: scale and temperature are in,
+    float *attention;  /* [L, H, T, T] */
+    float *raw_scores; /* [L, H, T, T] QKᵀ */
+    float *scores;     /* [L, H, T, T] what softmax sees: scale and temperature are in,
                                   hidden keys have -inf */
-    float *hidden;             /* [L + 1, T, E] */
-    float *logits;             /* [logit_count, V] */
+    struct mh_choice chosen_attention; /* `attention` has only these rows and heads, heads of all
+                                          layers being numbered layer * H + head:
+                                          [head_count, row_count, T] */
+    struct mh_choice chosen_scores;    /* the same for raw_scores and scores */
+    float *row_statistics;             /* [L, H, T, MH_ROW_STATISTICS], see section 8 */
+    float *head_statistics;            /* [L, H, MH_HEAD_STATISTICS] */
+    float *hidden;                     /* [L + 1, T, E] */
+    float *logits;                     /* [logit_count, V] */
     const int32_t *logit_rows; /* [logit_count] positions whose logits are wanted; NULL = all T */
     size_t logit_count;        /* ignored when logit_rows is NULL */
     int32_t check_finite;
@@ -451,7 +474,8 @@ enum mh_status mh_top_k(const float *logits, size_t vocabulary, size_t k, int32_
 
 /* ===== 8. Statistics of attention weights =====================================================
  *
- * One call reads the maps of one layer. Results are in the order of these lists. 0 log 0 is 0; a row
+ * A forward pass computes them beside the weights, while these are in cache; for maps from elsewhere,
+ * one call reads those of one layer. Results are in the order of these lists. 0 log 0 is 0; a row
  * with no visible key has all zeros, and is left out of head means. Free keys (mask.free_keys) have
  * no position: they are not in DISTANCE, and are nobody's self, previous or next. */
 

@@ -58,19 +58,19 @@ static void check_mean(const struct mh_attention *a, const struct reference *r)
         }
 }
 
-static void check_rows(const struct mh_attention *a, const struct reference *r)
+/* Of a map [B, H, T, S], what was chosen. */
+static void check_choice(const struct mh_attention *a, const struct mh_choice *choice,
+                         const float *actual, const double *map, const char *what, double *largest)
 {
-    const struct mh_weights_out *w = &a->weights;
-    size_t heads = w->heads != NULL ? w->head_count : a->heads;
-    size_t rows = w->rows != NULL ? w->row_count : a->queries;
-    const float *actual = w->data;
+    size_t heads = choice->heads != NULL ? choice->head_count : a->heads;
+    size_t rows = choice->rows != NULL ? choice->row_count : a->queries;
     for (size_t b = 0; b < a->batch; b++)
         for (size_t h = 0; h < heads; h++)
             for (size_t i = 0; i < rows; i++, actual += a->keys) {
-                size_t head = w->heads != NULL ? (size_t)w->heads[h] : h;
-                size_t row = w->rows != NULL ? (size_t)w->rows[i] : i;
-                compare(actual, r->dropped + ((b * a->heads + head) * a->queries + row) * a->keys,
-                        a->keys, "chosen weights", &worst.weights);
+                size_t head = choice->heads != NULL ? (size_t)choice->heads[h] : h;
+                size_t row = choice->rows != NULL ? (size_t)choice->rows[i] : i;
+                compare(actual, map + ((b * a->heads + head) * a->queries + row) * a->keys, a->keys,
+                        what, largest);
             }
 }
 
@@ -86,15 +86,18 @@ static void check_case(const struct attention_case *c)
     check_output(a, &r);
     assert_gaps_untouched(c);
     if (a->raw_scores != NULL)
-        compare(a->raw_scores, r.raw_scores, map, "raw scores", &worst.scores);
+        check_choice(a, &a->chosen_scores, a->raw_scores, r.raw_scores, "raw scores",
+                     &worst.scores);
     if (a->scores != NULL)
-        compare(a->scores, r.scores, map, "scores", &worst.scores);
+        check_choice(a, &a->chosen_scores, a->scores, r.scores, "scores", &worst.scores);
     if (a->weights.mode == MH_WEIGHTS_ALL)
         compare(a->weights.data, r.dropped, map, "weights", &worst.weights);
     if (a->weights.mode == MH_WEIGHTS_MEAN)
         check_mean(a, &r);
-    if (a->weights.mode == MH_WEIGHTS_ROWS)
-        check_rows(a, &r);
+    const struct mh_weights_out *w = &a->weights;
+    const struct mh_choice chosen = {w->heads, w->head_count, w->rows, w->row_count};
+    if (w->mode == MH_WEIGHTS_ROWS)
+        check_choice(a, &chosen, w->data, r.dropped, "chosen weights", &worst.weights);
     reference_free(&r);
 }
 

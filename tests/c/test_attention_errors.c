@@ -160,6 +160,19 @@ static void bad_choices_of_weights_are_refused(void **state)
         MH_ARGUMENT, "weights.rows[1] is 2 after 2: the list must be strictly ascending");
 }
 
+static void bad_choices_of_scores_are_refused(void **state)
+{
+    (void)state;
+    static float scores[256];
+    static const int32_t heads[] = {0, 4}, rows[] = {2, 1};
+    ASSERT_REFUSED(
+        (a->scores = scores, a->chosen_scores.heads = heads, a->chosen_scores.head_count = 2),
+        MH_ARGUMENT, "chosen_scores.heads[1] is 4: it must be 0 to 3");
+    ASSERT_REFUSED(
+        (a->raw_scores = scores, a->chosen_scores.rows = rows, a->chosen_scores.row_count = 2),
+        MH_ARGUMENT, "chosen_scores.rows[1] is 1 after 2: the list must be strictly ascending");
+}
+
 /* ===== Workspace ============================================================================ */
 
 static void a_workspace_too_small_is_refused(void **state)
@@ -299,6 +312,7 @@ int main(void)
         cmocka_unit_test(bad_numbers_are_refused),
         cmocka_unit_test(outputs_that_overlap_are_refused),
         cmocka_unit_test(bad_choices_of_weights_are_refused),
+        cmocka_unit_test(bad_choices_of_scores_are_refused),
         cmocka_unit_test(a_workspace_too_small_is_refused),
         cmocka_unit_test(sizes_beyond_the_address_space_are_refused),
         cmocka_unit_test(the_guard_names_the_first_tensor),

@@ -245,6 +245,84 @@ static void test_stages(void **state)
     tiny_model_free(&tiny);
 }
 
+/* Chosen maps are those of the pass that gives them all, and statistics those of its maps. */
+static void test_chosen_maps(void **state)
+{
+    (void)state;
+    static const int32_t heads[] = {1, H - 1, H, L * H - 1}, rows[] = {0, 5, T - 1};
+    struct tiny_model tiny = tiny_model_make(&CONFIG, 15);
+    mh_model *model = load(&tiny, "");
+    struct mh_model_pass all = pass_into(&one);
+    all.mask.causal = 1;
+    run(model, &all);
+    struct mh_model_pass pass = all;
+    pass.attention = two.attention;
+    pass.raw_scores = two.raw_scores;
+    pass.scores = two.scores;
+    pass.hidden = two.hidden;
+    pass.logits = two.logits;
+    pass.chosen_attention = (struct mh_choice){.heads = heads, .head_count = 4};
+    pass.chosen_scores =
+        (struct mh_choice){.heads = heads + 1, .head_count = 2, .rows = rows, .row_count = 3};
+    run(model, &pass);
+    assert_memory_equal(one.hidden, two.hidden, sizeof one.hidden);
+    for (size_t h = 0; h < 4; h++)
+        assert_memory_equal(two.attention + h * T * T, one.attention + (size_t)heads[h] * T * T,
+                            T * T * sizeof(float));
+    for (size_t h = 0; h < 2; h++)
+        for (size_t r = 0; r < 3; r++) {
+            size_t to = (h * 3 + r) * T, from = ((size_t)heads[h + 1] * T + (size_t)rows[r]) * T;
+            assert_memory_equal(two.scores + to, one.scores + from, T * sizeof(float));
+            assert_memory_equal(two.raw_scores + to, one.raw_scores + from, T * sizeof(float));
+        }
+
+    /* Rows alone: the last of every head. */
+    pass.chosen_attention = (struct mh_choice){.rows = rows + 2, .row_count = 1};
+    run(model, &pass);
+    for (size_t h = 0; h < L * H; h++)
+        assert_memory_equal(two.attention + h * T, one.attention + (h * T + T - 1) * T,
+                            T * sizeof(float));
+    /* None. */
+    pass.chosen_attention = pass.chosen_scores = (struct mh_choice){.heads = heads};
+    two.attention[0] = two.scores[0] = 42.0F;
+    run(model, &pass);
+    assert_true(two.attention[0] == 42.0F && two.scores[0] == 42.0F);
+    mh_model_free(model);
+    tiny_model_free(&tiny);
+}
+
+static void test_statistics(void **state)
+{
+    (void)state;
+    static float of_rows[L * H * T * MH_ROW_STATISTICS], of_heads[L * H * MH_HEAD_STATISTICS];
+    static float rows[H * T * MH_ROW_STATISTICS], heads[H * MH_HEAD_STATISTICS];
+    struct tiny_model tiny = tiny_model_make(&CONFIG, 16);
+    struct mh_model_pass pass = pass_into(&one);
+    pass.mask.causal = 1;
+    pass.row_statistics = of_rows;
+    pass.head_statistics = of_heads;
+    run_tiny(&tiny, &pass);
+    for (size_t layer = 0; layer < L; layer++) {
+        struct mh_statistics s = {
+            .batch = 1,
+            .heads = H,
+            .queries = T,
+            .keys = T,
+            .weights = one.attention + layer * H * T * T,
+            .scores = one.scores + layer * H * T * T,
+            .mask = &pass.mask,
+            .row_statistics = rows,
+            .head_statistics = heads,
+        };
+        assert_int_equal(mh_statistics_compute(&s, NULL), MH_OK);
+        assert_all_close(of_rows + layer * H * T * MH_ROW_STATISTICS, rows,
+                         H * T * MH_ROW_STATISTICS, 1e-6);
+        assert_all_close(of_heads + layer * H * MH_HEAD_STATISTICS, heads, H * MH_HEAD_STATISTICS,
+                         1e-6);
+    }
+    tiny_model_free(&tiny);
+}
+
 /* ===== Interventions ======================================================================== */
 
 static void test_scale_and_temperature(void **state)
@@ -510,12 +588,12 @@ static void test_bad_passes(void **state)
     static const struct mh_ablation bad_layer = {.layer = L}, bad_head = {.head = H},
                                     bad_kind = {.kind = 3};
     static const int32_t bad_tokens[T] = {0, 1, 2, V}, negative[T] = {-1}, bad_rows[] = {0, T};
-    static const int32_t too_long[] = {T + 1};
+    static const int32_t too_long[] = {T + 1}, bad_heads[] = {0, L * H};
     struct tiny_model tiny = tiny_model_make(&CONFIG, 14);
     mh_model *model = load(&tiny, "");
     const struct mh_model_pass good = pass_into(&one);
-    struct mh_model_pass bad[14];
-    for (size_t i = 0; i < 14; i++)
+    struct mh_model_pass bad[16];
+    for (size_t i = 0; i < 16; i++)
         bad[i] = good;
     bad[0].tokens = NULL;
     bad[1].length = 0;
@@ -533,12 +611,25 @@ static void test_bad_passes(void **state)
     bad[12].logit_rows = bad_rows;
     bad[12].logit_count = 2;
     bad[13].mask.key_lengths = too_long;
-    static const char *const messages[14] = {
-        "tokens",         "length 0",    "1..12",       "token 37 at position 3",
-        "token -1",       "temperature", "temperature", "scale_mode",
-        "ablation_count", "layer 3",     "head is 4",   "kind is 3",
-        "logit row 1",    "key_lengths"};
-    for (size_t i = 0; i < 14; i++) {
+    bad[14].chosen_attention = (struct mh_choice){.heads = bad_heads, .head_count = 2};
+    bad[15].chosen_scores = (struct mh_choice){.rows = bad_rows, .row_count = 2};
+    static const char *const messages[16] = {"tokens",
+                                             "length 0",
+                                             "1..12",
+                                             "token 37 at position 3",
+                                             "token -1",
+                                             "temperature",
+                                             "temperature",
+                                             "scale_mode",
+                                             "ablation_count",
+                                             "layer 3",
+                                             "head is 4",
+                                             "kind is 3",
+                                             "logit row 1",
+                                             "key_lengths",
+                                             "chosen_attention.heads[1] is 12",
+                                             "chosen_scores.rows[1] is 9"};
+    for (size_t i = 0; i < 16; i++) {
         struct mh_error error = {0};
         struct mh_report report;
         enum mh_status status = try_run(model, &bad[i], &report, &error);
@@ -654,6 +745,8 @@ int main(void)
         cmocka_unit_test(test_outputs_do_not_depend_on_each_other),
         cmocka_unit_test(test_grouped_heads),
         cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_chosen_maps),
+        cmocka_unit_test(test_statistics),
         cmocka_unit_test(test_scale_and_temperature),
         cmocka_unit_test(test_hidden_by_layer),
         cmocka_unit_test(test_rows_without_keys_are_counted),

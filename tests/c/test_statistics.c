@@ -130,39 +130,55 @@ static void check_head(const struct mh_statistics *s, const struct mh_mask *mask
     }
 }
 
-static void check_case(struct attention_case *c, uint32_t *random)
+static void check_all(const struct mh_statistics *s)
 {
     static const struct mh_mask everything = {0};
+    const struct mh_mask *mask = s->mask != NULL ? s->mask : &everything;
+    for (size_t b = 0; b < s->batch; b++)
+        for (size_t h = 0; h < s->heads; h++) {
+            for (size_t i = 0; i < s->queries; i++) {
+                double expected[MH_ROW_STATISTICS];
+                describe_row(s, mask, b, h, i, expected);
+                size_t row = (b * s->heads + h) * s->queries + i;
+                check_row(s->row_statistics + row * MH_ROW_STATISTICS, expected);
+            }
+            check_head(s, mask, b, h, s->head_statistics + (b * s->heads + h) * MH_HEAD_STATISTICS);
+        }
+}
+
+/* Room for the statistics of the maps that attention gives out, all of them. */
+static struct mh_statistics statistics_of(struct attention_case *c, bool scores)
+{
     struct mh_attention *a = &c->attention;
     size_t rows = a->batch * a->heads * a->queries;
     a->weights = (struct mh_weights_out){.mode = MH_WEIGHTS_ALL,
                                          .data = pool_floats(&c->pool, rows * a->keys)};
-    run_attention(a);
-    struct mh_statistics s = {
+    a->chosen_scores = (struct mh_choice){0};
+    a->scores = scores ? pool_floats(&c->pool, rows * a->keys) : NULL;
+    a->raw_scores = NULL;
+    return (struct mh_statistics){
         .batch = a->batch,
         .heads = a->heads,
         .queries = a->queries,
         .keys = a->keys,
         .weights = a->weights.data,
         .scores = a->scores,
-        .mask = one_in(random, 8) && a->scores == NULL ? NULL : &a->mask,
+        .mask = &a->mask,
         .row_statistics = pool_floats(&c->pool, rows * MH_ROW_STATISTICS),
         .head_statistics = pool_floats(&c->pool, a->batch * a->heads * MH_HEAD_STATISTICS),
     };
-    const struct mh_mask *mask = s.mask != NULL ? s.mask : &everything;
+}
+
+static void check_case(struct attention_case *c, uint32_t *random)
+{
+    struct mh_statistics s = statistics_of(c, one_in(random, 2));
+    if (one_in(random, 8) && s.scores == NULL)
+        s.mask = NULL;
+    run_attention(&c->attention);
     struct mh_error error;
     if (mh_statistics_compute(&s, &error) != MH_OK)
         fail_msg("%s", error.message);
-    for (size_t b = 0; b < a->batch; b++)
-        for (size_t h = 0; h < a->heads; h++) {
-            for (size_t i = 0; i < a->queries; i++) {
-                double expected[MH_ROW_STATISTICS];
-                describe_row(&s, mask, b, h, i, expected);
-                size_t row = (b * a->heads + h) * a->queries + i;
-                check_row(s.row_statistics + row * MH_ROW_STATISTICS, expected);
-            }
-            check_head(&s, mask, b, h, s.head_statistics + (b * a->heads + h) * MH_HEAD_STATISTICS);
-        }
+    check_all(&s);
 }
 
 static void random_maps_agree_with_plain_doubles(void **state)
@@ -172,6 +188,35 @@ static void random_maps_agree_with_plain_doubles(void **state)
     for (size_t n = 0; n < CASES; n++) {
         struct attention_case c = make_attention_case(&random, n, 20);
         check_case(&c, &random);
+        free_attention_case(&c);
+    }
+}
+
+/* The pass itself computes them, and whatever else it is asked for makes no difference. */
+static void a_pass_describes_its_own_maps(void **state)
+{
+    (void)state;
+    uint32_t random = 43;
+    for (size_t n = 0; n < CASES; n++) {
+        struct attention_case c = make_attention_case(&random, n, 20);
+        struct mh_attention *a = &c.attention;
+        struct mh_statistics s = statistics_of(&c, true);
+        a->row_statistics = s.row_statistics;
+        a->head_statistics = s.head_statistics;
+        run_attention(a);
+        check_all(&s);
+
+        size_t rows = a->batch * a->heads * a->queries * MH_ROW_STATISTICS;
+        size_t heads = a->batch * a->heads * MH_HEAD_STATISTICS;
+        struct mh_attention alone = *a;
+        alone.weights = (struct mh_weights_out){0};
+        alone.scores = NULL;
+        alone.row_statistics = one_in(&random, 2) ? pool_floats(&c.pool, rows) : NULL;
+        alone.head_statistics = pool_floats(&c.pool, heads);
+        run_attention(&alone);
+        assert_memory_equal(alone.head_statistics, a->head_statistics, heads * sizeof(float));
+        if (alone.row_statistics != NULL)
+            assert_memory_equal(alone.row_statistics, a->row_statistics, rows * sizeof(float));
         free_attention_case(&c);
     }
 }
@@ -289,6 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_maps_agree_with_plain_doubles),
+        cmocka_unit_test(a_pass_describes_its_own_maps),
         cmocka_unit_test(known_rows_have_known_numbers),
         cmocka_unit_test(deviation_survives_a_large_mean),
         cmocka_unit_test(names_are_those_of_the_lists),

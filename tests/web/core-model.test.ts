@@ -111,6 +111,77 @@ describe('results', () => {
   });
 });
 
+describe('chosen maps', () => {
+  const heads = [
+    { layer: 3, head: 7 },
+    { layer: 0, head: 2 },
+    { layer: 3, head: 0 },
+  ];
+  const sorted = [heads[1], heads[2], heads[0]] as const;
+  /** Of `[L, H, T, T]`, the rows of the sorted heads. */
+  const part = (run: RunResult, data: Float32Array | undefined, rows: readonly number[]) => {
+    const T = run.tokens.length;
+    return sorted.flatMap((place) =>
+      rows.map((row) => {
+        const start = (((place?.layer ?? 0) * run.heads + (place?.head ?? 0)) * T + row) * T;
+        return data?.slice(start, start + T);
+      }),
+    );
+  };
+  const rowsOf = (data: Float32Array | undefined, T: number) =>
+    Array.from({ length: (data?.length ?? 0) / T }, (_, row) => data?.slice(row * T, (row + 1) * T));
+
+  it('are those of the run that returns them all, in the order of layers and heads', async () => {
+    const mask = { causal: true };
+    const all = await model.run(CAT, { mask, stages: true });
+    const T = all.tokens.length;
+    const rows = [14, 0, 3];
+    const some = await model.run(CAT, { mask, attention: { heads }, stages: { heads, rows } });
+    expect(some.chosenAttention).toEqual({ heads: sorted, rows: Array.from({ length: T }, (_, row) => row) });
+    expect(some.chosenStages).toEqual({ heads: sorted, rows: [0, 3, 14] });
+    const everyRow = some.chosenAttention?.rows ?? [];
+    expect(rowsOf(some.attention, T)).toEqual(part(all, all.attention, everyRow));
+    expect(rowsOf(some.scores, T)).toEqual(part(all, all.scores, [0, 3, 14]));
+    expect(rowsOf(some.rawScores, T)).toEqual(part(all, all.rawScores, [0, 3, 14]));
+    expect(some.rowStatistics).toEqual(all.rowStatistics);
+    expect(some.headStatistics).toEqual(all.headStatistics);
+    expect([all.chosenAttention, all.chosenStages]).toEqual([undefined, undefined]);
+  });
+
+  it('can be the last row of every head, or none', async () => {
+    const all = await model.run(CAT);
+    const T = all.tokens.length;
+    const last = await model.run(CAT, { attention: { rows: [T - 1] } });
+    expect(last.chosenAttention?.heads).toHaveLength(32);
+    expect(last.chosenAttention?.rows).toEqual([T - 1]);
+    expect(rowsOf(last.attention, T)).toEqual(rowsOf(all.attention, T).filter((_, row) => row % T === T - 1));
+    for (const attention of ['none', { heads: [] }, { rows: [] }] as const) {
+      const none = await model.run(CAT, { attention, stages: { heads: [] } });
+      expect([none.attention.length, none.scores?.length, none.rawScores?.length]).toEqual([0, 0, 0]);
+      expect(none.headStatistics).toEqual(all.headStatistics);
+    }
+  });
+
+  const bad: [unknown, RegExp][] = [
+    [{ heads: [{ layer: 4, head: 0 }] }, /^the layer of a head of stages is 4/],
+    [{ heads: [{ layer: 0, head: -1 }] }, /^a head of stages is -1/],
+    [{ heads: [heads[0], { layer: 3, head: 7 }] }, /^stages has head 7 of layer 3 twice/],
+    [{ heads: [null] }, /^a head of stages takes an object/],
+    [{ heads: 3 }, /^stages.heads is 3: it must be a list/],
+    [{ rows: [16] }, /^a row of stages is 16/],
+    [{ rows: [0.5] }, /^a row of stages is 0.5/],
+    [{ rows: [3, 2, 3] }, /^stages has row 3 twice/],
+    [{ head: [] }, /^stages has no option head/],
+    ['all', /^stages is all: it must be true, false, or an object/],
+  ];
+  it.each(bad)('%j is refused', async (stages, message) => {
+    await expect(model.run(CAT, { stages } as never)).rejects.toMatchObject({
+      code: 'argument',
+      message: expect.stringMatching(message),
+    });
+  });
+});
+
 describe('tokens', () => {
   it('are closed by the end token unless the mask is causal', async () => {
     const names = async (options: RunOptions) => (await model.run('hi', options)).tokens.map((token) => token.text);

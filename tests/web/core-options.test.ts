@@ -162,6 +162,7 @@ it('every option that exists is taken', async () => {
     scale: 'default',
     temperature: 1,
     ablate: [],
+    attention: 'all',
     stages: false,
     hidden: false,
     logits: 'none',

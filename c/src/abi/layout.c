@@ -53,6 +53,10 @@
         AT(outer, path, base, mh_weights_out, rows),                                               \
         AT(outer, path, base, mh_weights_out, row_count)
 
+#define CHOICE(outer, path, base)                                                                  \
+    AT(outer, path, base, mh_choice, heads), AT(outer, path, base, mh_choice, head_count),         \
+        AT(outer, path, base, mh_choice, rows), AT(outer, path, base, mh_choice, row_count)
+
 #define LINEAR(outer, path, base)                                                                  \
     AT(outer, path, base, mh_linear_weights, data),                                                \
         AT(outer, path, base, mh_linear_weights, out_stride),                                      \
@@ -99,6 +103,7 @@ static const struct mh_field layout[] = {
     ALONE(ROWS, mh_rows),
     ALONE(ROWS_OUT, mh_rows_out),
     ALONE(WEIGHTS_OUT, mh_weights_out),
+    ALONE(CHOICE, mh_choice),
 
     STRUCTURE(mh_attention),
     FIELD(mh_attention, batch),
@@ -120,6 +125,9 @@ static const struct mh_field layout[] = {
     NESTED(WEIGHTS_OUT, mh_attention, weights),
     FIELD(mh_attention, raw_scores),
     FIELD(mh_attention, scores),
+    NESTED(CHOICE, mh_attention, chosen_scores),
+    FIELD(mh_attention, row_statistics),
+    FIELD(mh_attention, head_statistics),
     FIELD(mh_attention, check_finite),
 
     ALONE(LINEAR, mh_linear_weights),
@@ -149,6 +157,9 @@ static const struct mh_field layout[] = {
     NESTED(WEIGHTS_OUT, mh_multihead_pass, weights),
     FIELD(mh_multihead_pass, raw_scores),
     FIELD(mh_multihead_pass, scores),
+    NESTED(CHOICE, mh_multihead_pass, chosen_scores),
+    FIELD(mh_multihead_pass, row_statistics),
+    FIELD(mh_multihead_pass, head_statistics),
     FIELD(mh_multihead_pass, check_finite),
 
     ALONE(NORM, mh_norm_weights),
@@ -182,6 +193,9 @@ static const struct mh_field layout[] = {
     NESTED(WEIGHTS_OUT, mh_block_pass, weights),
     FIELD(mh_block_pass, raw_scores),
     FIELD(mh_block_pass, scores),
+    NESTED(CHOICE, mh_block_pass, chosen_scores),
+    FIELD(mh_block_pass, row_statistics),
+    FIELD(mh_block_pass, head_statistics),
     FIELD(mh_block_pass, ablations),
     FIELD(mh_block_pass, ablation_count),
     FIELD(mh_block_pass, layer),
@@ -212,6 +226,10 @@ static const struct mh_field layout[] = {
     FIELD(mh_model_pass, attention),
     FIELD(mh_model_pass, raw_scores),
     FIELD(mh_model_pass, scores),
+    NESTED(CHOICE, mh_model_pass, chosen_attention),
+    NESTED(CHOICE, mh_model_pass, chosen_scores),
+    FIELD(mh_model_pass, row_statistics),
+    FIELD(mh_model_pass, head_statistics),
     FIELD(mh_model_pass, hidden),
     FIELD(mh_model_pass, logits),
     FIELD(mh_model_pass, logit_rows),

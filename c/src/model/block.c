@@ -200,6 +200,9 @@ static struct mh_multihead_pass attention_pass(const mh_block *block,
         .weights = pass->weights,
         .raw_scores = pass->raw_scores,
         .scores = pass->scores,
+        .chosen_scores = pass->chosen_scores,
+        .row_statistics = pass->row_statistics,
+        .head_statistics = pass->head_statistics,
         .check_finite = pass->check_finite,
     };
 }

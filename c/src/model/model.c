@@ -36,6 +36,19 @@ static enum mh_status check_tokens(const mh_model *model, const struct mh_model_
     return MH_OK;
 }
 
+static enum mh_status check_choices(const mh_model *model, const struct mh_model_pass *pass,
+                                    struct mh_error *error)
+{
+    size_t heads = model->config.layers * model->config.heads;
+    enum mh_status status = MH_OK;
+    if (pass->attention != NULL)
+        status = mh_choice_check(&pass->chosen_attention, heads, pass->length, "chosen_attention",
+                                 error);
+    if (status == MH_OK && (pass->raw_scores != NULL || pass->scores != NULL))
+        status = mh_choice_check(&pass->chosen_scores, heads, pass->length, "chosen_scores", error);
+    return status;
+}
+
 static enum mh_status check_pass(const mh_model *model, const struct mh_model_pass *pass,
                                  struct mh_error *error)
 {
@@ -54,6 +67,9 @@ static enum mh_status check_pass(const mh_model *model, const struct mh_model_pa
             return mh_fail(error, MH_ARGUMENT, "ablation %zu is in layer %d, but layers are 0..%zu",
                            i, layer, model->config.layers - 1);
     }
+    enum mh_status status = check_choices(model, pass, error);
+    if (status != MH_OK)
+        return status;
     for (size_t i = 0; pass->logit_rows != NULL && i < pass->logit_count; i++)
         if (pass->logit_rows[i] < 0 || (size_t)pass->logit_rows[i] >= pass->length)
             return mh_fail(error, MH_ARGUMENT, "logit row %zu is %d, but positions are 0..%zu", i,
@@ -66,15 +82,78 @@ static enum mh_status check_pass(const mh_model *model, const struct mh_model_pa
 struct scratch {
     float *state;  /* [T, E], if the caller does not want the hidden states */
     float *chosen; /* [logit_count, E], if logits of chosen rows are wanted */
-    void *block;   /* the workspace of one block */
+    int32_t *attention_heads, *score_heads; /* [H], those chosen of one layer */
+    void *block;                            /* the workspace of one block */
     size_t block_bytes;
 };
 
-/* The part of the pass that is layer `layer`'s. */
+/* Chosen maps of one layer, within those of all layers. */
+struct layer_maps {
+    struct mh_choice choice; /* heads 0 .. H - 1 of this layer */
+    size_t first;            /* floats of the layers before */
+    bool any;
+};
+
+/* Finds the heads of `layer` in a choice among all, and writes them to `heads` [H]. */
+static struct layer_maps maps_of_layer(const mh_model *model, const struct mh_model_pass *pass,
+                                       const struct mh_choice *choice, size_t layer, int32_t *heads)
+{
+    size_t per_layer = model->config.heads;
+    size_t rows = choice->rows != NULL ? choice->row_count : pass->length;
+    struct layer_maps maps = {.choice = *choice, .any = rows > 0};
+    if (choice->heads == NULL) {
+        maps.first = layer * per_layer * rows * pass->length;
+        return maps;
+    }
+    size_t before = 0, count = 0;
+    for (size_t i = 0; i < choice->head_count; i++) {
+        size_t head = (size_t)choice->heads[i];
+        before += head < layer * per_layer;
+        if (head / per_layer == layer)
+            heads[count++] = (int32_t)(head % per_layer);
+    }
+    maps.choice.heads = heads;
+    maps.choice.head_count = count;
+    maps.first = before * rows * pass->length;
+    maps.any = count > 0 && rows > 0;
+    return maps;
+}
+
+/* Where layer `layer` writes what the caller wants to see of it. */
+static void choose_outputs(const mh_model *model, const struct mh_model_pass *pass,
+                           const struct scratch *scratch, size_t layer, struct mh_block_pass *block)
+{
+    size_t heads = model->config.heads;
+    struct layer_maps weights =
+        maps_of_layer(model, pass, &pass->chosen_attention, layer, scratch->attention_heads);
+    if (pass->attention != NULL && weights.any) {
+        const struct mh_choice *c = &weights.choice;
+        bool all = c->heads == NULL && c->rows == NULL;
+        block->weights = (struct mh_weights_out){.mode = all ? MH_WEIGHTS_ALL : MH_WEIGHTS_ROWS,
+                                                 .data = pass->attention + weights.first,
+                                                 .heads = c->heads,
+                                                 .head_count = c->head_count,
+                                                 .rows = c->rows,
+                                                 .row_count = c->row_count};
+    }
+    struct layer_maps scores =
+        maps_of_layer(model, pass, &pass->chosen_scores, layer, scratch->score_heads);
+    block->chosen_scores = scores.choice;
+    if (pass->raw_scores != NULL && scores.any)
+        block->raw_scores = pass->raw_scores + scores.first;
+    if (pass->scores != NULL && scores.any)
+        block->scores = pass->scores + scores.first;
+    if (pass->row_statistics != NULL)
+        block->row_statistics =
+            pass->row_statistics + layer * heads * pass->length * MH_ROW_STATISTICS;
+    if (pass->head_statistics != NULL)
+        block->head_statistics = pass->head_statistics + layer * heads * MH_HEAD_STATISTICS;
+}
+
+/* The part of the pass that is layer `layer`'s, without outputs other than the hidden state. */
 static struct mh_block_pass block_pass(const mh_model *model, const struct mh_model_pass *pass,
                                        size_t layer, const float *input, float *output)
 {
-    size_t maps = model->config.heads * pass->length * pass->length; /* floats of one layer */
     struct mh_block_pass block = {
         .batch = 1,
         .length = pass->length,
@@ -83,16 +162,11 @@ static struct mh_block_pass block_pass(const mh_model *model, const struct mh_mo
         .scale_mode = pass->scale_mode,
         .scale = pass->scale,
         .mask = pass->mask,
-        .raw_scores = pass->raw_scores ? pass->raw_scores + layer * maps : NULL,
-        .scores = pass->scores ? pass->scores + layer * maps : NULL,
         .ablations = pass->ablations,
         .ablation_count = pass->ablation_count,
         .layer = (int32_t)layer,
         .check_finite = pass->check_finite,
     };
-    if (pass->attention != NULL)
-        block.weights =
-            (struct mh_weights_out){.mode = MH_WEIGHTS_ALL, .data = pass->attention + layer * maps};
     if (pass->mask.hidden != NULL)
         block.mask.hidden += layer * pass->hidden_layer_stride;
     if (pass->temperature > 0 && pass->temperature != 1) {
@@ -120,6 +194,8 @@ static enum mh_status lay_out(const mh_model *model, const struct mh_model_pass 
     scratch->state =
         pass->hidden == NULL ? mh_arena_floats(arena, mh_size_mul(pass->length, width)) : NULL;
     scratch->chosen = chosen ? mh_arena_floats(arena, mh_size_mul(pass->logit_count, width)) : NULL;
+    scratch->attention_heads = mh_arena_take(arena, model->config.heads, sizeof(int32_t));
+    scratch->score_heads = mh_arena_take(arena, model->config.heads, sizeof(int32_t));
     scratch->block = mh_arena_take(arena, scratch->block_bytes, 1);
     return MH_OK;
 }
@@ -179,6 +255,7 @@ static enum mh_status run_blocks(const mh_model *model, const struct mh_model_pa
     for (size_t layer = 0; layer < model->config.layers; layer++, state += stride) {
         struct mh_report of_layer;
         struct mh_block_pass block = block_pass(model, pass, layer, state, state + stride);
+        choose_outputs(model, pass, scratch, layer, &block);
         enum mh_status status = mh_block_forward(model->blocks[layer], &block, scratch->block,
                                                  scratch->block_bytes, &of_layer, error);
         of_layer.masked_rows += report->masked_rows;

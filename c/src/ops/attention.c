@@ -20,6 +20,7 @@
 #include "ops/guard.h"
 #include "ops/mask.h"
 #include "ops/masked_row.h"
+#include "ops/statistics.h"
 
 #include <math.h>
 #include <string.h>
@@ -91,12 +92,43 @@ struct row_block {
     struct mh_range unpadded;
     struct mh_key_ranges hull; /* the keys that geometry lets any of the rows see */
     float *rows;               /* [count, S] */
+    struct mh_head_sums *sums; /* of the head so far; NULL: no statistics are wanted */
 };
 
 /* Offset of row (b, h, i) in a [B, H, T, S] map. */
 static size_t map_offset(const struct mh_attention *a, size_t b, size_t h, size_t i)
 {
     return ((b * a->heads + h) * a->queries + i) * a->keys;
+}
+
+/* ===== What the caller chose ================================================================ */
+
+/* Place of `value` in an ascending list; `count` if it is not there. NULL lists every number. */
+static size_t place_in(const int32_t *list, size_t count, size_t value)
+{
+    if (list == NULL)
+        return value;
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((size_t)list[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && (size_t)list[low] == value ? low : count;
+}
+
+/* Place of row (b, h, i) in a map of the chosen rows: the row's number there; SIZE_MAX if it was not
+ * chosen. */
+static size_t chosen_row(const struct mh_attention *a, const struct mh_choice *choice, size_t b,
+                         size_t h, size_t i)
+{
+    size_t heads = choice->heads == NULL ? a->heads : choice->head_count;
+    size_t rows = choice->rows == NULL ? a->queries : choice->row_count;
+    size_t head = place_in(choice->heads, heads, h);
+    size_t row = place_in(choice->rows, rows, i);
+    return head < heads && row < rows ? (b * heads + head) * rows + row : SIZE_MAX;
 }
 
 /* ===== Products ============================================================================= */
@@ -114,13 +146,30 @@ static void multiply_by_keys(const struct pass *pass, const struct row_block *bl
                 a->keys, a->head_dim, panel, keys.end);
 }
 
+static bool wants_raw_scores(const struct mh_attention *a, const struct row_block *block)
+{
+    for (size_t r = 0; a->raw_scores != NULL && r < block->count; r++)
+        if (chosen_row(a, &a->chosen_scores, block->b, block->h, block->first + r) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+static void hand_out_raw_scores(const struct mh_attention *a, const struct row_block *block)
+{
+    for (size_t r = 0; r < block->count; r++) {
+        size_t row = chosen_row(a, &a->chosen_scores, block->b, block->h, block->first + r);
+        if (row != SIZE_MAX)
+            memcpy(a->raw_scores + row * a->keys, block->rows + r * a->keys,
+                   a->keys * sizeof(float));
+    }
+}
+
 static void compute_products(const struct pass *pass, const struct row_block *block)
 {
     const struct mh_attention *a = pass->a;
-    if (a->raw_scores != NULL) { /* hidden keys too */
-        float *raw = a->raw_scores + map_offset(a, block->b, block->h, block->first);
-        multiply_by_keys(pass, block, raw, (struct mh_range){0, a->keys});
-        memcpy(block->rows, raw, block->count * a->keys * sizeof *raw);
+    if (wants_raw_scores(a, block)) { /* hidden keys too */
+        multiply_by_keys(pass, block, block->rows, (struct mh_range){0, a->keys});
+        hand_out_raw_scores(a, block);
         return;
     }
     for (size_t r = 0; r < MH_KEY_RANGES; r++)
@@ -161,22 +210,6 @@ static enum mh_status check_scores(const struct pass *pass, const struct row_blo
 
 /* ===== Weights for the caller =============================================================== */
 
-/* Place of `value` in an ascending list; `count` if it is not there. NULL lists every number. */
-static size_t place_in(const int32_t *list, size_t count, size_t value)
-{
-    if (list == NULL)
-        return value;
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if ((size_t)list[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && (size_t)list[low] == value ? low : count;
-}
-
 static void add_to_mean(const struct mh_attention *a, const struct row_block *block, size_t i,
                         const float *x, const struct mh_key_ranges *ranges)
 {
@@ -193,13 +226,10 @@ static void copy_if_chosen(const struct mh_attention *a, const struct row_block 
                            const float *x, const struct mh_key_ranges *ranges)
 {
     const struct mh_weights_out *out = &a->weights;
-    size_t heads = out->heads == NULL ? a->heads : out->head_count;
-    size_t rows = out->rows == NULL ? a->queries : out->row_count;
-    size_t head = place_in(out->heads, heads, block->h);
-    size_t row = place_in(out->rows, rows, i);
-    if (head < heads && row < rows)
-        mh_row_copy(out->data + ((block->b * heads + head) * rows + row) * a->keys, x, a->keys,
-                    ranges, 0.0f);
+    const struct mh_choice choice = {out->heads, out->head_count, out->rows, out->row_count};
+    size_t row = chosen_row(a, &choice, block->b, block->h, i);
+    if (row != SIZE_MAX)
+        mh_row_copy(out->data + row * a->keys, x, a->keys, ranges, 0.0f);
 }
 
 static void hand_out_weights(const struct mh_attention *a, const struct row_block *block, size_t i,
@@ -218,6 +248,29 @@ static void hand_out_weights(const struct mh_attention *a, const struct row_bloc
     default:
         break;
     }
+}
+
+/* ===== Scores and statistics for the caller ================================================= */
+
+static void hand_out_scores(const struct mh_attention *a, const struct row_block *block, size_t i,
+                            const float *x, const struct mh_key_ranges *ranges)
+{
+    if (a->scores == NULL)
+        return;
+    size_t row = chosen_row(a, &a->chosen_scores, block->b, block->h, i);
+    if (row != SIZE_MAX)
+        mh_row_copy(a->scores + row * a->keys, x, a->keys, ranges, -INFINITY);
+}
+
+static void hand_out_statistics(const struct mh_attention *a, const struct row_block *block,
+                                size_t i, const struct mh_row_record *record)
+{
+    if (a->row_statistics != NULL) {
+        size_t row = (block->b * a->heads + block->h) * a->queries + i;
+        memcpy(a->row_statistics + row * MH_ROW_STATISTICS, record->numbers,
+               sizeof record->numbers);
+    }
+    mh_head_add(block->sums, record);
 }
 
 /* ===== Output =============================================================================== */
@@ -298,14 +351,15 @@ static enum mh_status finish_row(const struct pass *pass, const struct row_block
     struct mh_mask_row mask =
         mh_mask_row(&a->mask, block->unpadded, block->b, block->h, i, a->keys);
     const struct mh_key_ranges *ranges = &mask.ranges;
+    struct mh_row_record record = {0};
 
     mh_row_scale_ranges(x, ranges, pass->scale);
     mh_mask_apply(&mask, x);
     if (pass->context->uniform_heads != NULL && pass->context->uniform_heads[block->h] != 0)
         mh_row_level(x, ranges);
-    if (a->scores != NULL)
-        mh_row_copy(a->scores + map_offset(a, block->b, block->h, i), x, a->keys, ranges,
-                    -INFINITY);
+    hand_out_scores(a, block, i, x, ranges);
+    if (block->sums != NULL)
+        mh_record_scores(&record, x, &mask);
     if (a->check_finite != 0) {
         enum mh_status status = check_scores(pass, block, i, x, &mask);
         if (status != MH_OK)
@@ -318,6 +372,10 @@ static enum mh_status finish_row(const struct pass *pass, const struct row_block
     for (size_t k = 0; k < MH_KEY_RANGES; k++)
         mh_row_fill_outside(x, block->hull.of[k].begin, block->hull.of[k].end, ranges, 0.0f);
     hand_out_weights(a, block, i, x, ranges);
+    if (block->sums != NULL) {
+        mh_record_weights(&record, x, ranges, &mask, (int64_t)i + a->mask.query_offset);
+        hand_out_statistics(a, block, i, &record);
+    }
     return MH_OK;
 }
 
@@ -337,6 +395,8 @@ static enum mh_status attend_head(const struct pass *pass, size_t b, size_t h,
                                   struct mh_range unpadded)
 {
     const struct mh_attention *a = pass->a;
+    bool described = a->row_statistics != NULL || a->head_statistics != NULL;
+    struct mh_head_sums sums = {0};
     for (size_t first = 0; first < a->queries; first += BLOCK_ROWS) {
         size_t count = mh_size_min(BLOCK_ROWS, a->queries - first);
         struct row_block block = {
@@ -348,11 +408,15 @@ static enum mh_status attend_head(const struct pass *pass, size_t b, size_t h,
             .hull = mh_mask_ranges(&a->mask, unpadded, first, first + count - 1, a->keys),
             .rows = a->weights.mode == MH_WEIGHTS_ALL ? a->weights.data + map_offset(a, b, h, first)
                                                       : pass->scratch.rows,
+            .sums = described ? &sums : NULL,
         };
         enum mh_status status = attend_block(pass, &block);
         if (status != MH_OK)
             return status;
     }
+    if (a->head_statistics != NULL)
+        mh_head_describe(a->head_statistics + (b * a->heads + h) * MH_HEAD_STATISTICS, &sums,
+                         a->queries);
     return MH_OK;
 }
 

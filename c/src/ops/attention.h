@@ -21,6 +21,11 @@ enum mh_status mh_attention_check(const struct mh_attention *attention, struct m
 enum mh_status mh_attention_check_sizes(const struct mh_attention *attention,
                                         struct mh_error *error);
 
+/* ARGUMENT unless a choice's lists are strictly ascending and below `heads` and `rows`. `name` is for
+ * the message. */
+enum mh_status mh_choice_check(const struct mh_choice *choice, size_t heads, size_t rows,
+                               const char *name, struct mh_error *error);
+
 /* mh_attention_forward, within a context. `report` is not NULL, and zero. */
 enum mh_status mh_attention_run(const struct mh_attention *attention,
                                 const struct mh_attention_context *context, void *workspace,

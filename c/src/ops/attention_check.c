@@ -65,20 +65,29 @@ static enum mh_status check_output_strides(const struct mh_attention *a, struct 
 
 /* A list of heads or rows: strictly ascending, each below `limit`. NULL means all. */
 static enum mh_status check_list(const int32_t *list, size_t count, size_t limit, const char *name,
-                                 struct mh_error *error)
+                                 const char *of, struct mh_error *error)
 {
     if (list == NULL)
         return MH_OK;
     for (size_t i = 0; i < count; i++) {
         if (list[i] < 0 || (size_t)list[i] >= limit)
-            return mh_fail(error, MH_ARGUMENT, "weights.%s[%zu] is %d: it must be 0 to %zu", name,
-                           i, list[i], limit - 1);
+            return mh_fail(error, MH_ARGUMENT, "%s.%s[%zu] is %d: it must be 0 to %zu", name, of, i,
+                           list[i], limit - 1);
         if (i > 0 && list[i] <= list[i - 1])
             return mh_fail(error, MH_ARGUMENT,
-                           "weights.%s[%zu] is %d after %d: the list must be strictly ascending",
-                           name, i, list[i], list[i - 1]);
+                           "%s.%s[%zu] is %d after %d: the list must be strictly ascending", name,
+                           of, i, list[i], list[i - 1]);
     }
     return MH_OK;
+}
+
+enum mh_status mh_choice_check(const struct mh_choice *choice, size_t heads, size_t rows,
+                               const char *name, struct mh_error *error)
+{
+    enum mh_status status =
+        check_list(choice->heads, choice->head_count, heads, name, "heads", error);
+    return status == MH_OK ? check_list(choice->rows, choice->row_count, rows, name, "rows", error)
+                           : status;
 }
 
 static enum mh_status check_weights(const struct mh_attention *a, struct mh_error *error)
@@ -93,11 +102,16 @@ static enum mh_status check_weights(const struct mh_attention *a, struct mh_erro
                        weights->mode);
     if (weights->mode != MH_WEIGHTS_ROWS)
         return MH_OK;
-    enum mh_status status =
-        check_list(weights->heads, weights->head_count, a->heads, "heads", error);
-    if (status != MH_OK)
-        return status;
-    return check_list(weights->rows, weights->row_count, a->queries, "rows", error);
+    const struct mh_choice choice = {weights->heads, weights->head_count, weights->rows,
+                                     weights->row_count};
+    return mh_choice_check(&choice, a->heads, a->queries, "weights", error);
+}
+
+static enum mh_status check_chosen_scores(const struct mh_attention *a, struct mh_error *error)
+{
+    if (a->raw_scores == NULL && a->scores == NULL)
+        return MH_OK;
+    return mh_choice_check(&a->chosen_scores, a->heads, a->queries, "chosen_scores", error);
 }
 
 enum mh_status mh_attention_check(const struct mh_attention *a, struct mh_error *error)
@@ -111,6 +125,8 @@ enum mh_status mh_attention_check(const struct mh_attention *a, struct mh_error 
         status = check_output_strides(a, error);
     if (status == MH_OK)
         status = check_weights(a, error);
+    if (status == MH_OK)
+        status = check_chosen_scores(a, error);
     if (status == MH_OK)
         status = mh_mask_check(&a->mask, a->batch, a->keys, error);
     return status;

@@ -148,11 +148,16 @@ bool mh_mask_shows(const struct mh_mask_row *row, size_t j)
            !hidden_by_detail(row, j);
 }
 
+bool mh_mask_is_geometry(const struct mh_mask_row *row)
+{
+    return row->key_hidden == NULL && row->key_blocks == NULL && row->hidden == NULL &&
+           row->bias == NULL;
+}
+
 size_t mh_mask_visible(const struct mh_mask_row *row)
 {
     size_t count = 0;
-    bool geometry_only = row->key_hidden == NULL && row->key_blocks == NULL &&
-                         row->hidden == NULL && row->bias == NULL;
+    bool geometry_only = mh_mask_is_geometry(row);
     for (size_t r = 0; r < MH_KEY_RANGES; r++) {
         struct mh_range range = row->ranges.of[r];
         if (geometry_only || r == MH_FREE_KEYS) {

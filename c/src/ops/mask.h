@@ -60,6 +60,9 @@ struct mh_mask_row {
 struct mh_mask_row mh_mask_row(const struct mh_mask *mask, struct mh_range unpadded, size_t b,
                                size_t h, size_t i, size_t keys);
 
+/* Is every key within the ranges visible? True if none of the parts that hide single keys is set. */
+bool mh_mask_is_geometry(const struct mh_mask_row *row);
+
 /* Is key j visible? j < S. */
 bool mh_mask_shows(const struct mh_mask_row *row, size_t j);
 

@@ -123,6 +123,9 @@ static struct mh_attention attention_of(const struct multihead_call *call)
         .weights = pass->weights,
         .raw_scores = pass->raw_scores,
         .scores = pass->scores,
+        .chosen_scores = pass->chosen_scores,
+        .row_statistics = pass->row_statistics,
+        .head_statistics = pass->head_statistics,
         .check_finite = pass->check_finite,
     };
     struct mh_rows *rows[MH_IN_PROJECTIONS] = {&a.query, &a.key, &a.value};

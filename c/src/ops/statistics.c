@@ -1,7 +1,9 @@
 /* Statistics of attention weights: one row of numbers for each query, and their means per head. */
+#include "ops/statistics.h"
+
 #include "base/error.h"
+#include "base/size.h"
 #include "kernels/kernels.h"
-#include "ops/mask.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,103 +41,179 @@ const char *mh_head_statistic_name(int32_t index)
 
 static const double ln_2 = 0.69314718055994531;
 
-/* The weight on the key at `position`; 0 if there is no such key. */
-static float weight_at(const float *weights, int64_t position, size_t positions)
+static bool holds(const struct mh_key_ranges *ranges, int64_t key)
 {
-    return position >= 0 && position < (int64_t)positions ? weights[position] : 0.0f;
+    for (size_t r = 0; r < MH_KEY_RANGES; r++)
+        if (key >= (int64_t)ranges->of[r].begin && key < (int64_t)ranges->of[r].end)
+            return true;
+    return false;
+}
+
+/* Weights [S], read within the ranges only; elsewhere they are zero. The first `positions` keys have
+ * a place on the axis on which the query stands at `position`; free keys behind them have none. */
+struct weights_row {
+    const float *weights;
+    const struct mh_key_ranges *ranges;
+    size_t positions;
+    int64_t position;
+};
+
+/* The weight on the key at `position`; 0 if there is no such key. */
+static float weight_at(const struct weights_row *row, int64_t position)
+{
+    bool seen = position < (int64_t)row->positions && holds(row->ranges, position);
+    return seen ? row->weights[position] : 0.0f;
 }
 
 /* Largest weight and its key, the first of equals. */
-static void find_maximum(const float *weights, size_t keys, float *out)
+static void find_maximum(const struct weights_row *row, float *out)
 {
+    const float *weights = row->weights;
     size_t best = 0;
-    for (size_t j = 1; j < keys; j++)
-        if (weights[j] > weights[best])
-            best = j;
-    out[MH_ROW_MAXIMUM] = weights[best];
+    float largest = holds(row->ranges, 0) ? weights[0] : 0.0f;
+    for (size_t r = 0; r < MH_KEY_RANGES; r++) {
+        struct mh_range range = row->ranges->of[r];
+        if (!(mh_row_max(weights + range.begin, mh_range_length(range)) > largest))
+            continue;
+        for (size_t j = range.begin; j < range.end; j++)
+            if (weights[j] > largest) {
+                largest = weights[j];
+                best = j;
+            }
+    }
+    out[MH_ROW_MAXIMUM] = largest;
     out[MH_ROW_ARGMAX] = (float)best;
 }
 
-static float distance_from(int64_t position, const float *weights, size_t positions)
+static float distance_of(const struct weights_row *row)
 {
     double sum = 0.0;
-    for (size_t j = 0; j < positions; j++) {
-        int64_t steps = position - (int64_t)j;
-        sum += (double)weights[j] * (double)(steps < 0 ? -steps : steps);
+    for (size_t r = 0; r < MH_KEY_RANGES; r++) {
+        struct mh_range range = row->ranges->of[r];
+        for (size_t j = range.begin; j < mh_size_min(range.end, row->positions); j++) {
+            int64_t steps = row->position - (int64_t)j;
+            sum += (double)row->weights[j] * (double)(steps < 0 ? -steps : steps);
+        }
     }
     return (float)sum;
 }
 
-/* out [MH_ROW_STATISTICS] of a row of S weights whose query stands at `position`; the first
- * `positions` keys have a place on that axis, free keys behind them have none. */
-static void describe_row(float *out, const float *weights, size_t keys, size_t positions,
-                         int64_t position, size_t visible)
+static void describe_row(float *out, const struct weights_row *row, size_t visible)
 {
     memset(out, 0, MH_ROW_STATISTICS * sizeof *out);
     if (visible == 0)
         return;
-    float nats = mh_row_entropy(weights, keys);
+    float nats = 0.0f, epsilon = 0.0f;
+    for (size_t r = 0; r < MH_KEY_RANGES; r++) {
+        const float *part = row->weights + row->ranges->of[r].begin;
+        size_t count = mh_range_length(row->ranges->of[r]);
+        nats += mh_row_entropy(part, count);
+        epsilon += mh_row_entropy_epsilon(part, ENTROPY_EPSILON, count);
+    }
     out[MH_ROW_ENTROPY_NATS] = nats;
     out[MH_ROW_ENTROPY_BITS] = (float)((double)nats / ln_2);
     out[MH_ROW_ENTROPY_NORMALISED] = visible > 1 ? nats / logf((float)visible) : 0.0f;
-    out[MH_ROW_ENTROPY_EPSILON] = mh_row_entropy_epsilon(weights, ENTROPY_EPSILON, keys);
-    find_maximum(weights, keys, out);
-    out[MH_ROW_DISTANCE] = distance_from(position, weights, positions);
-    out[MH_ROW_FIRST] = weights[0];
-    out[MH_ROW_SELF] = weight_at(weights, position, positions);
-    out[MH_ROW_PREVIOUS] = weight_at(weights, position - 1, positions);
-    out[MH_ROW_NEXT] = weight_at(weights, position + 1, positions);
+    out[MH_ROW_ENTROPY_EPSILON] = epsilon;
+    find_maximum(row, out);
+    out[MH_ROW_DISTANCE] = distance_of(row);
+    out[MH_ROW_FIRST] = holds(row->ranges, 0) ? row->weights[0] : 0.0f;
+    out[MH_ROW_SELF] = weight_at(row, row->position);
+    out[MH_ROW_PREVIOUS] = weight_at(row, row->position - 1);
+    out[MH_ROW_NEXT] = weight_at(row, row->position + 1);
     out[MH_ROW_VISIBLE] = (float)visible;
 }
 
-/* ===== One head ============================================================================= */
+/* ===== Spread =============================================================================== */
 
-/* Standard deviation in one pass, from deviations to the first number so that nothing cancels. */
-struct spread {
-    size_t count;
+/* Sums of deviations from `origin`, so that nothing cancels. */
+struct deviations {
     double origin, sum, squares;
 };
 
-static void add_to_spread(struct spread *spread, float value)
+static void add_deviation(struct deviations *d, float value)
 {
-    if (spread->count++ == 0)
-        spread->origin = (double)value;
-    double step = (double)value - spread->origin;
-    spread->sum += step;
-    spread->squares += step * step;
+    double step = (double)value - d->origin;
+    d->sum += step;
+    d->squares += step * step;
+}
+
+/* Of the visible keys' numbers among x [S]; `count` is their number. */
+static struct mh_spread spread_of(const float *x, const struct mh_mask_row *mask, size_t count)
+{
+    if (count == 0)
+        return (struct mh_spread){0};
+    struct deviations d = {0};
+    bool begun = false;
+    for (size_t r = 0; r < MH_KEY_RANGES; r++) {
+        struct mh_range range = mask->ranges.of[r];
+        bool all = r == MH_FREE_KEYS || mh_mask_is_geometry(mask);
+        for (size_t j = range.begin; j < range.end; j++) {
+            if (!all && !mh_mask_shows(mask, j))
+                continue;
+            if (!begun)
+                d.origin = (double)x[j];
+            begun = true;
+            add_deviation(&d, x[j]);
+        }
+    }
+    double n = (double)count, step = d.sum / n;
+    return (struct mh_spread){
+        .count = n, .mean = d.origin + step, .squares = d.squares - d.sum * step};
+}
+
+/* The spread of two samples together (Chan et al. 1979, "Updating formulae", eq. 2.1). */
+static struct mh_spread joined(struct mh_spread a, struct mh_spread b)
+{
+    if (a.count == 0.0 || b.count == 0.0)
+        return a.count == 0.0 ? b : a;
+    double count = a.count + b.count, step = b.mean - a.mean;
+    return (struct mh_spread){
+        .count = count,
+        .mean = a.mean + step * (b.count / count),
+        .squares = a.squares + b.squares + step * step * (a.count * b.count / count),
+    };
 }
 
 /* Of the population; 0 for no number. */
-static float deviation(const struct spread *spread)
+static float deviation(const struct mh_spread *spread)
 {
-    if (spread->count == 0)
+    if (spread->count == 0.0)
         return 0.0f;
-    double mean = spread->sum / (double)spread->count;
-    double variance = spread->squares / (double)spread->count - mean * mean;
+    double variance = spread->squares / spread->count;
     return (float)sqrt(variance < 0.0 ? 0.0 : variance); /* NaN stays */
 }
 
-/* What a head's numbers are made from, row by row. */
-struct head_sums {
-    double rows[MH_ROW_STATISTICS];
-    size_t seeing; /* rows that see a key */
-    struct spread weights, scores;
-};
+/* ===== Records ============================================================================== */
 
-static void add_visible(struct head_sums *sums, const struct mh_mask_row *mask,
-                        const float *weights, const float *scores)
+void mh_record_scores(struct mh_row_record *record, const float *scores,
+                      const struct mh_mask_row *mask)
 {
-    for (size_t r = 0; r < MH_KEY_RANGES; r++)
-        for (size_t j = mask->ranges.of[r].begin; j < mask->ranges.of[r].end; j++) {
-            if (!mh_mask_shows(mask, j))
-                continue;
-            add_to_spread(&sums->weights, weights[j]);
-            if (scores != NULL)
-                add_to_spread(&sums->scores, scores[j]);
-        }
+    record->scores = spread_of(scores, mask, mh_mask_visible(mask));
 }
 
-static void describe_head(float *out, const struct head_sums *sums, size_t queries)
+void mh_record_weights(struct mh_row_record *record, const float *weights,
+                       const struct mh_key_ranges *ranges, const struct mh_mask_row *mask,
+                       int64_t position)
+{
+    struct weights_row row = {.weights = weights,
+                              .ranges = ranges,
+                              .positions = mask->ranges.of[MH_FREE_KEYS].begin,
+                              .position = position};
+    size_t visible = mh_mask_visible(mask);
+    describe_row(record->numbers, &row, visible);
+    record->weights = spread_of(weights, mask, visible);
+}
+
+void mh_head_add(struct mh_head_sums *sums, const struct mh_row_record *record)
+{
+    for (size_t k = 0; k < MH_ROW_STATISTICS; k++)
+        sums->rows[k] += (double)record->numbers[k];
+    sums->seeing += record->numbers[MH_ROW_VISIBLE] > 0.0f;
+    sums->weights = joined(sums->weights, record->weights);
+    sums->scores = joined(sums->scores, record->scores);
+}
+
+void mh_head_describe(float *out, const struct mh_head_sums *sums, size_t queries)
 {
     static const struct {
         enum mh_head_statistic head;
@@ -185,28 +263,25 @@ static enum mh_status check(const struct mh_statistics *s, const struct mh_mask 
 static void compute_head(const struct mh_statistics *s, const struct mh_mask *mask,
                          struct mh_range unpadded, size_t b, size_t h)
 {
-    struct head_sums sums = {0};
+    /* All of the row is read: weights from elsewhere may lie on keys that the mask hides. */
+    const struct mh_key_ranges all = {.of = {[MH_PREFIX_KEYS] = {0, s->keys}}};
+    struct mh_head_sums sums = {0};
     size_t map = (b * s->heads + h) * s->queries;
     for (size_t i = 0; i < s->queries; i++) {
         struct mh_mask_row row = mh_mask_row(mask, unpadded, b, h, i, s->keys);
-        const float *weights = s->weights + (map + i) * s->keys;
-        size_t visible = mh_mask_visible(&row);
-        float numbers[MH_ROW_STATISTICS];
-        describe_row(numbers, weights, s->keys, s->keys - mask->free_keys,
-                     (int64_t)i + mask->query_offset, visible);
+        struct mh_row_record record = {0};
+        if (s->scores != NULL)
+            mh_record_scores(&record, s->scores + (map + i) * s->keys, &row);
+        mh_record_weights(&record, s->weights + (map + i) * s->keys, &all, &row,
+                          (int64_t)i + mask->query_offset);
         if (s->row_statistics != NULL)
-            memcpy(s->row_statistics + (map + i) * MH_ROW_STATISTICS, numbers, sizeof numbers);
-
-        sums.seeing += visible > 0;
-        for (size_t k = 0; k < MH_ROW_STATISTICS; k++)
-            sums.rows[k] += (double)numbers[k];
-        if (s->head_statistics != NULL)
-            add_visible(&sums, &row, weights,
-                        s->scores != NULL ? s->scores + (map + i) * s->keys : NULL);
+            memcpy(s->row_statistics + (map + i) * MH_ROW_STATISTICS, record.numbers,
+                   sizeof record.numbers);
+        mh_head_add(&sums, &record);
     }
     if (s->head_statistics != NULL)
-        describe_head(s->head_statistics + (b * s->heads + h) * MH_HEAD_STATISTICS, &sums,
-                      s->queries);
+        mh_head_describe(s->head_statistics + (b * s->heads + h) * MH_HEAD_STATISTICS, &sums,
+                         s->queries);
 }
 
 enum mh_status mh_statistics_compute(const struct mh_statistics *s, struct mh_error *error)

@@ -83,6 +83,19 @@ static inline void choose_weights(uint32_t *state, struct pool *pool, struct mh_
         w->data = pool_floats(pool, a->batch * heads * rows * a->keys);
 }
 
+/* Returns the floats of a map of scores. */
+static inline size_t choose_scores(uint32_t *state, struct pool *pool, struct mh_attention *a)
+{
+    struct mh_choice *c = &a->chosen_scores;
+    if (one_in(state, 2))
+        c->heads = random_list(state, pool, a->heads, &c->head_count);
+    if (one_in(state, 2))
+        c->rows = random_list(state, pool, a->queries, &c->row_count);
+    size_t heads = c->heads != NULL ? c->head_count : a->heads;
+    size_t rows = c->rows != NULL ? c->row_count : a->queries;
+    return a->batch * heads * rows * a->keys;
+}
+
 static inline void choose_scale(uint32_t *state, struct mh_attention *a)
 {
     a->scale_mode = random_int(state, MH_SCALE_DEFAULT, MH_SCALE_NONE);
@@ -121,11 +134,11 @@ static inline struct attention_case make_attention_case(uint32_t *state, size_t 
     choose_weights(state, &c.pool, a);
     choose_scale(state, a);
 
-    size_t map = a->batch * a->heads * a->queries * a->keys;
+    size_t scores = choose_scores(state, &c.pool, a);
     if (one_in(state, 3))
-        a->raw_scores = pool_floats(&c.pool, map);
+        a->raw_scores = pool_floats(&c.pool, scores);
     if (one_in(state, 3))
-        a->scores = pool_floats(&c.pool, map);
+        a->scores = pool_floats(&c.pool, scores);
     if (one_in(state, 4)) {
         a->dropout = random_between(state, 0.05f, 0.9f);
         a->dropout_seed = random_u32(state);

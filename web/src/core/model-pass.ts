@@ -2,10 +2,11 @@
 import type { ModelConfig } from './config.js';
 import type { Engine } from './engine.js';
 import { MultiheadError } from './errors.js';
+import { choiceFields, readMapChoice } from './map-choice.js';
 import { windowFields } from './masks.js';
 import type { Fields, Memory, Scope } from './memory.js';
 import { requireIndex } from './model-input.js';
-import type { Ablation, AblationKind, MaskOptions, RunOptions } from './types.js';
+import type { Ablation, AblationKind, ChosenMaps, MaskOptions, RunOptions } from './types.js';
 
 /** `enum mh_ablation_kind` */
 const ABLATIONS: Readonly<Record<AblationKind, number>> = { zero: 0, mean: 1, uniform: 2 };
@@ -21,6 +22,7 @@ export interface TopIds {
 /** What the engine computed. Arrays are views of one buffer, so that a worker hands them over in one transfer. */
 export interface PassResult {
   readonly arrays: ResultArrays;
+  readonly chosen: { readonly chosenAttention?: ChosenMaps; readonly chosenStages?: ChosenMaps };
   readonly logitPositions: readonly number[];
   readonly topIds: readonly TopIds[];
   readonly maskedRows: number;
@@ -62,11 +64,18 @@ export function runPass(
   const logitPositions = readPositions(options.logits ?? 'none', length);
   const checkedFinite = options.checkFinite ?? true;
   const topK = readTopK(options.topK ?? DEFAULT_TOP_K, config.vocabulary);
+  const sizes = { layers: config.layers, heads: config.heads, length };
+  const attention = readMapChoice('attention', options.attention ?? 'all', sizes);
+  const stages = readMapChoice('stages', options.stages ?? false, sizes);
   return engine.memory.scope((scope) => {
-    const results = new ResultBlock(scope, resultSizes(engine, config, length, logitPositions.length, options));
+    const results = new ResultBlock(scope, {
+      attention: attention.floats,
+      ...statisticSizes(engine, config, length),
+      ...(options.stages && { rawScores: stages.floats, scores: stages.floats }),
+      ...(options.hidden && { hidden: (config.layers + 1) * length * config.embedDim }),
+      ...(logitPositions.length > 0 && { logits: logitPositions.length * config.vocabulary }),
+    });
     const mask = readMask(scope, options.mask ?? {}, config, length);
-    // Scores are always computed, for their deviation is among the statistics.
-    const scores = results.address('scores') ?? scope.alloc(results.bytes('attention'));
     const pass = scope.struct('mh_model_pass', {
       tokens: scope.copyIn(Int32Array.from(tokens)),
       length,
@@ -75,9 +84,13 @@ export function runPass(
       ...scaleFields(options.scale ?? 'default'),
       temperature: readTemperature(options.temperature ?? 1),
       ...ablationFields(scope, options.ablate ?? [], config),
-      attention: results.address('attention'),
+      attention: attention.floats > 0 ? results.address('attention') : undefined,
+      chosen_attention: choiceFields(scope, attention, sizes),
       raw_scores: results.address('rawScores'),
-      scores,
+      scores: results.address('scores'),
+      chosen_scores: choiceFields(scope, stages, sizes),
+      row_statistics: results.address('rowStatistics'),
+      head_statistics: results.address('headStatistics'),
       hidden: results.address('hidden'),
       logits: results.address('logits'),
       logit_rows: scope.copyIn(Int32Array.from(logitPositions)),
@@ -86,11 +99,14 @@ export function runPass(
     });
     const start = performance.now();
     const report = engine.forward(scope, 'mh_model', model, pass);
-    computeStatistics(engine, scope, config, length, mask, scores, results);
     const milliseconds = performance.now() - start;
     const topIds = findTopIds(engine, scope, config.vocabulary, results.address('logits'), logitPositions, topK);
     return {
       arrays: results.read(engine.memory),
+      chosen: {
+        ...(attention.chosen && { chosenAttention: attention.chosen }),
+        ...(stages.chosen && { chosenStages: stages.chosen }),
+      },
       logitPositions,
       topIds,
       maskedRows: report.maskedRows,
@@ -100,21 +116,10 @@ export function runPass(
   });
 }
 
-function resultSizes(
-  { statisticNames }: Engine,
-  { layers, heads, embedDim, vocabulary }: ModelConfig,
-  length: number,
-  logitRows: number,
-  options: RunOptions,
-): Record<string, number> {
-  const maps = layers * heads * length * length;
+function statisticSizes({ statisticNames }: Engine, { layers, heads }: ModelConfig, length: number) {
   return {
-    attention: maps,
     rowStatistics: layers * heads * length * statisticNames.row.length,
     headStatistics: layers * heads * statisticNames.head.length,
-    ...(options.stages && { rawScores: maps, scores: maps }),
-    ...(options.hidden && { hidden: (layers + 1) * length * embedDim }),
-    ...(logitRows > 0 && { logits: logitRows * vocabulary }),
   };
 }
 
@@ -139,10 +144,6 @@ class ResultBlock {
     return this.#addresses.get(name);
   }
 
-  bytes(name: keyof ResultArrays): number {
-    return (this.#sizes[name] ?? 0) * 4;
-  }
-
   read(memory: Memory): ResultArrays {
     const total = Object.values(this.#sizes).reduce((sum, size) => sum + size, 0);
     const buffer = memory.copyOut(this.#base, total * 4);
@@ -151,38 +152,6 @@ class ResultBlock {
     });
     return Object.fromEntries(views) as ResultArrays;
   }
-}
-
-function computeStatistics(
-  engine: Engine,
-  scope: Scope,
-  { layers, heads }: ModelConfig,
-  length: number,
-  mask: ModelMask,
-  scores: number,
-  results: ResultBlock,
-): void {
-  const ofLayer = (address: number | undefined, bytes: number, layer: number) =>
-    (address ?? 0) + (bytes / layers) * layer;
-  for (let layer = 0; layer < layers; layer++) {
-    const part = (name: keyof ResultArrays) => ofLayer(results.address(name), results.bytes(name), layer);
-    const statistics = scope.struct('mh_statistics', {
-      batch: 1,
-      heads,
-      queries: length,
-      keys: length,
-      weights: part('attention'),
-      scores: ofLayer(scores, results.bytes('attention'), layer),
-      mask: scope.struct('mh_mask', maskOfLayer(mask, layer)),
-      row_statistics: part('rowStatistics'),
-      head_statistics: part('headStatistics'),
-    });
-    engine.check('mh_statistics_compute', statistics);
-  }
-}
-
-function maskOfLayer({ fields, layerStride }: ModelMask, layer: number): Fields {
-  return layerStride === 0 ? fields : { ...fields, hidden: Number(fields.hidden) + layer * layerStride };
 }
 
 function readMask(scope: Scope, mask: MaskOptions, { layers, heads }: ModelConfig, length: number): ModelMask {

@@ -120,6 +120,7 @@ class LocalModel implements Model {
       layers: this.#config.layers,
       heads: this.#config.heads,
       ...pass.arrays,
+      ...pass.chosen,
       statisticNames: engine.statisticNames,
       logitPositions: pass.logitPositions,
       topK: pass.topIds.map(({ position, ids, probabilities }) => ({

@@ -1,5 +1,6 @@
 /** What a caller gives to `run` and `tokenize`, checked as far as it does not depend on the model. */
 import { MultiheadError } from './errors.js';
+import { checkMapChoice } from './map-choice.js';
 import { checkOptions, type Known } from './options.js';
 import type { Ablation, MaskOptions, RunOptions, TokenizeOptions } from './types.js';
 
@@ -8,6 +9,7 @@ const RUN: Known<RunOptions> = {
   scale: true,
   temperature: true,
   ablate: true,
+  attention: true,
   stages: true,
   hidden: true,
   logits: true,
@@ -27,6 +29,8 @@ export function checkRun(input: string | readonly number[], options: RunOptions)
   if (typeof input !== 'string' && !Array.isArray(input)) throw inputError('run', input, 'a text, or a list of ids');
   checkOptions('run', options, RUN);
   if (options.mask !== undefined) checkOptions('mask', options.mask, MASK);
+  checkMapChoice('attention', options.attention, ['all', 'none']);
+  checkMapChoice('stages', options.stages, [true, false]);
   checkList('ablate', options.ablate);
   checkList('maskTokens', options.maskTokens);
   for (const ablation of options.ablate ?? []) checkOptions('an ablation', ablation, ABLATION);

@@ -84,6 +84,26 @@ export interface Ablation {
   readonly kind: AblationKind;
 }
 
+/** One head of a model. */
+export interface HeadPlace {
+  readonly layer: number;
+  readonly head: number;
+}
+
+/** Maps to return instead of those of all heads: of these heads, these queries' rows. Order does not matter. */
+export interface MapChoice {
+  /** Absent: all. */
+  readonly heads?: readonly HeadPlace[];
+  /** Absent: all. */
+  readonly rows?: readonly number[];
+}
+
+/** What an array of chosen maps holds, in its order: `[heads.length, rows.length, T]`. Heads go by layer, then head. */
+export interface ChosenMaps {
+  readonly heads: readonly HeadPlace[];
+  readonly rows: readonly number[];
+}
+
 export interface RunOptions {
   readonly mask?: MaskOptions;
   /** Factor on QKᵀ: `default` is 1/√d_k, `none` is 1, or a number. */
@@ -91,11 +111,13 @@ export interface RunOptions {
   /** softmax(scores / temperature); > 0. Default 1. */
   readonly temperature?: number;
   readonly ablate?: readonly Ablation[];
+  /** Which attention maps to return. Default `all`. Statistics are of all heads in any case. */
+  readonly attention?: 'all' | 'none' | MapChoice;
   /**
-   * Also return `rawScores` (QKᵀ) and `scores`, what softmax sees: rawScores · scale / temperature, −Infinity where
-   * hidden. Of a head ablated as `uniform`, `scores` are 0 on every visible key, and `rawScores` its own.
+   * Also return `rawScores` (QKᵀ) and `scores`, of all heads or of those chosen. `scores` are what softmax sees:
+   * rawScores · scale / temperature, −Infinity where hidden. Of a head ablated as `uniform`, `scores` are 0 on every visible key, and `rawScores` its own.
    */
-  readonly stages?: boolean;
+  readonly stages?: boolean | MapChoice;
   /** Also return the hidden states. */
   readonly hidden?: boolean;
   /** Positions whose logits are wanted. Default `none`. */
@@ -157,16 +179,20 @@ export interface RunResult {
   readonly overflow: readonly Token[];
   readonly layers: number;
   readonly heads: number;
-  /** `[L, H, T, T]` */
+  /** `[L, H, T, T]`, or what `chosenAttention` says; empty with `attention: 'none'`. */
   readonly attention: Float32Array;
+  /** With a choice in the option `attention`: what `attention` holds. */
+  readonly chosenAttention?: ChosenMaps;
   /** `[L, H, T, names.row.length]` */
   readonly rowStatistics: Float32Array;
   /** `[L, H, names.head.length]` */
   readonly headStatistics: Float32Array;
   readonly statisticNames: StatisticNames;
-  /** `[L, H, T, T]` each, with `stages`. */
+  /** `[L, H, T, T]` each, with `stages`; or what `chosenStages` says. */
   readonly rawScores?: Float32Array;
   readonly scores?: Float32Array;
+  /** With a choice in the option `stages`: what `rawScores` and `scores` hold. */
+  readonly chosenStages?: ChosenMaps;
   /** `[L + 1, T, E]`, with `hidden`. */
   readonly hidden?: Float32Array;
   /** `[positions, V]`, with `logits`. */
