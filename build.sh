@@ -348,6 +348,16 @@ find_relaxed_compiler() {
     say "  relaxed SIMD: $RELAXED_FROM"
 }
 
+# The roofs that the benchmark and the page on speed measure, as build/wasm/peak-*.wasm: no part of the package.
+link_peak() {
+    local link=$1 made=build/wasm/peak-$2.wasm
+    shift 2
+    printf '_%s\n' peak flops_per_step load malloc >build/wasm/peak-exports.txt
+    "$@" -std=c11 -c tests/bench/peak.c -o build/wasm/peak.o
+    "$link" "$made" build/wasm/peak-exports.txt build/wasm/peak.o
+    wasm_ok "$made"
+}
+
 # ship_wasm MADE TARGET: checks it and puts it in its place.
 ship_wasm() {
     wasm_ok "$1"
@@ -361,6 +371,7 @@ build_simd128() {
     compile build/wasm/simd128 "$(echo c/src/*/*.c)" emcc "${WASM_FLAGS[@]}" -msimd128 "${C_FLAGS[@]}"
     link_with_emcc build/wasm/simd128.wasm c/exports.txt "${OBJECTS[@]}"
     ship_wasm build/wasm/simd128.wasm "$SIMD128"
+    link_peak link_with_emcc simd128 emcc "${WASM_FLAGS[@]}" -msimd128
 }
 
 build_relaxed() {
@@ -368,12 +379,13 @@ build_relaxed() {
     compile build/wasm/relaxed-simd "$(echo c/src/*/*.c)" "${RELAXED_COMPILE[@]}" "${C_FLAGS[@]}"
     "$RELAXED_LINK" build/wasm/relaxed-simd.wasm c/exports.txt "${OBJECTS[@]}"
     ship_wasm build/wasm/relaxed-simd.wasm "$RELAXED"
+    link_peak "$RELAXED_LINK" relaxed-simd "${RELAXED_COMPILE[@]}"
 }
 
 build_wasm() {
     local inputs outputs=("$SIMD128")
     [ "$RELAXED_WANTED" = 0 ] || outputs+=("$RELAXED")
-    inputs=$(fingerprint build.sh c/include c/src c/exports.txt)
+    inputs=$(fingerprint build.sh c/include c/src c/exports.txt tests/bench/peak.c)
     if is_fresh wasm "$inputs" "${outputs[@]}"; then
         say "wasm: up to date"
         return
@@ -517,7 +529,7 @@ build_site() {
 
 build_web() {
     local inputs
-    inputs=$(fingerprint build.sh package.json package-lock.json tsconfig.json web dist/wasm)
+    inputs=$(fingerprint build.sh package.json package-lock.json tsconfig.json web dist/wasm build/wasm/peak-*.wasm)
     if is_fresh web "$inputs" dist/index.js dist/embed/multihead-lens.js \
         build/site/index.html build/site/standalone.html build/site/examples/blog.html; then
         say "web: up to date"

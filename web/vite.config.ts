@@ -6,6 +6,12 @@ export default defineConfig({
   root: 'web/site',
   base: './',
   resolve: { alias: [ownModels] },
-  build: { outDir: '../../build/site', emptyOutDir: true, target: 'es2022', assetsInlineLimit: 0 },
+  build: {
+    outDir: '../../build/site',
+    emptyOutDir: true,
+    target: 'es2022',
+    assetsInlineLimit: 0,
+    rolldownOptions: { input: ['web/site/index.html', 'web/site/fast/index.html'] },
+  },
   worker: { format: 'es' },
 });

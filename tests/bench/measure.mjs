@@ -133,9 +133,9 @@ async function takeTurn(entry, round) {
 async function loadPeaks() {
   const peaks = [];
   for (const build of ['simd128', 'relaxed-simd']) {
-    const bytes = await readBytes(`${ROOT}build/bench/peak-${build}.wasm`);
+    const bytes = await readBytes(`${ROOT}build/wasm/peak-${build}.wasm`);
     if (!WebAssembly.validate(bytes)) continue;
-    const { instance } = await WebAssembly.instantiate(bytes);
+    const { instance } = await WebAssembly.instantiate(bytes, { env: { emscripten_notify_memory_growth() {} } });
     peaks.push({ build, exports: instance.exports, best: 0 });
   }
   for (const peak of peaks) for (let i = 0; i < 50; i++) measurePeak(peak);
