@@ -21,7 +21,7 @@ export interface Point extends Kernel {
 }
 
 export interface Roof {
-  readonly place: 'L1' | 'L2' | 'L3' | 'memory';
+  readonly place: 'L1' | 'L3' | 'memory';
   readonly kilobytes: number;
   readonly gigabytesPerSecond: number;
 }

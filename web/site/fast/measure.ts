@@ -53,7 +53,6 @@ function measurePeak(peak: PeakExports): number {
 /** Where a buffer of this size lies on most machines of today. */
 const places = [
   { place: 'L1', kilobytes: 16 },
-  { place: 'L2', kilobytes: 192 },
   { place: 'L3', kilobytes: 4096 },
   { place: 'memory', kilobytes: 131_072 },
 ] as const;

@@ -4,7 +4,9 @@ import { scaleLog } from 'd3-scale';
 import { select } from 'd3-selection';
 import { intensity, type Point, type Roofline } from './kernels.js';
 
-const size = { width: 720, height: 420, left: 52, right: 16, top: 16, bottom: 44 };
+const margin = { left: 36, right: 14, top: 30, bottom: 44 };
+/** A narrow screen gets a narrow picture, so that its words stay readable. */
+const widths = { least: 340, most: 720 };
 
 /** Words of the picture, in the reader's language. */
 export interface RooflineWords {
@@ -16,7 +18,9 @@ export interface RooflineWords {
 }
 
 export function drawRoofline(svg: SVGSVGElement, roofline: Roofline, words: RooflineWords): void {
-  const { width, height, left, right, top, bottom } = size;
+  const { left, right, top, bottom } = margin;
+  const width = Math.min(widths.most, Math.max(widths.least, svg.clientWidth));
+  const height = Math.round(160 + width * 0.36);
   const x = scaleLog([0.25, 1024], [left, width - right]);
   const highest = 2 ** Math.ceil(Math.log2(roofline.gigaflops * 1.3));
   const y = scaleLog([1, highest], [height - bottom, top]);
@@ -42,12 +46,7 @@ export function drawRoofline(svg: SVGSVGElement, roofline: Roofline, words: Roof
     .attr('y', height - 8)
     .attr('text-anchor', 'end')
     .text(words.intensity);
-  picture
-    .append('text')
-    .attr('class', 'axis')
-    .attr('x', left + 6)
-    .attr('y', top + 4)
-    .text(words.gigaflops);
+  picture.append('text').attr('class', 'axis').attr('x', 4).attr('y', 12).text(words.gigaflops);
 
   for (const { place, gigabytesPerSecond } of roofline.roofs) drawRoof(place, gigabytesPerSecond);
   const ceiling = y(roofline.gigaflops);

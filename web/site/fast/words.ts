@@ -37,7 +37,7 @@ export const words: Readonly<Record<Language, Words>> = {
     intensity: 'operations for each byte that must move',
     gigaflops: 'billion operations a second',
     peak: (gigaflops) => `multiply-adds on registers: ${gigaflops} GFLOP/s`,
-    places: { L1: 'L1 cache', L2: 'L2 cache', L3: 'L3 cache', memory: 'memory' },
+    places: { L1: 'L1 cache', L3: 'L3 cache', memory: 'memory' },
     summary: (peak, best) =>
       `A roofline. This core does at most ${peak} billion operations a second; the best of ours does ${best}. The table below has all of them.`,
     columns: ['', 'What', 'ms', 'GFLOP/s', 'of the roof'],
@@ -64,7 +64,7 @@ export const words: Readonly<Record<Language, Words>> = {
     intensity: '每搬运一个字节所做的运算次数',
     gigaflops: '每秒运算次数（十亿）',
     peak: (gigaflops) => `寄存器上的乘加：${gigaflops} GFLOP/s`,
-    places: { L1: 'L1 缓存', L2: 'L2 缓存', L3: 'L3 缓存', memory: '内存' },
+    places: { L1: 'L1 缓存', L3: 'L3 缓存', memory: '内存' },
     summary: (peak, best) =>
       `屋顶图。这个核心每秒最多做 ${peak} 十亿次运算，我们最快的一项做到 ${best} 十亿次。下表列出全部数据。`,
     columns: ['', '内容', '毫秒', 'GFLOP/s', '占屋顶'],
