@@ -2,7 +2,7 @@
 # Builds multihead from source.
 #
 #   ./build.sh [all]      the wasm engine and the web packages
-#   ./build.sh wasm       dist/wasm/multihead-{simd128,relaxed-simd}.wasm
+#   ./build.sh wasm       dist/wasm/multihead-{simd128,relaxed-simd}.wasm, and multihead-train-*.wasm, which also learn
 #   ./build.sh native     build/native/libmultihead.a and the C tests beside it
 #   ./build.sh web        dist/{core,worker,view,models,embed} for npm, and the site in build/site
 #   ./build.sh fuzz       the fuzz targets, with clang's libFuzzer, in build/fuzz
@@ -34,7 +34,9 @@ INITIAL_MEMORY_BYTES=1048576
 MAXIMUM_MEMORY_BYTES=2147483648
 
 SIMD128=dist/wasm/multihead-simd128.wasm
+SIMD128_TRAIN=dist/wasm/multihead-train-simd128.wasm
 RELAXED=dist/wasm/multihead-relaxed-simd.wasm
+RELAXED_TRAIN=dist/wasm/multihead-train-relaxed-simd.wasm
 RELAXED_WANTED=${MULTIHEAD_RELAXED:-1}
 # Relaxed SIMD got its final opcodes in LLVM 19.
 RELAXED_CLANGS=(26 25 24 23 22 21 20 19)
@@ -369,8 +371,11 @@ ship_wasm() {
 build_simd128() {
     EMCC_SIMD=-msimd128
     compile build/wasm/simd128 "$(echo c/src/*/*.c)" emcc "${WASM_FLAGS[@]}" -msimd128 "${C_FLAGS[@]}"
+    # The linker drops what a list of exports does not reach, so that a page which only looks does not load what learns.
     link_with_emcc build/wasm/simd128.wasm c/exports.txt "${OBJECTS[@]}"
     ship_wasm build/wasm/simd128.wasm "$SIMD128"
+    link_with_emcc build/wasm/train-simd128.wasm c/exports-train.txt "${OBJECTS[@]}"
+    ship_wasm build/wasm/train-simd128.wasm "$SIMD128_TRAIN"
     link_peak link_with_emcc simd128 emcc "${WASM_FLAGS[@]}" -msimd128
 }
 
@@ -379,13 +384,15 @@ build_relaxed() {
     compile build/wasm/relaxed-simd "$(echo c/src/*/*.c)" "${RELAXED_COMPILE[@]}" "${C_FLAGS[@]}"
     "$RELAXED_LINK" build/wasm/relaxed-simd.wasm c/exports.txt "${OBJECTS[@]}"
     ship_wasm build/wasm/relaxed-simd.wasm "$RELAXED"
+    "$RELAXED_LINK" build/wasm/train-relaxed-simd.wasm c/exports-train.txt "${OBJECTS[@]}"
+    ship_wasm build/wasm/train-relaxed-simd.wasm "$RELAXED_TRAIN"
     link_peak "$RELAXED_LINK" relaxed-simd "${RELAXED_COMPILE[@]}"
 }
 
 build_wasm() {
-    local inputs outputs=("$SIMD128")
-    [ "$RELAXED_WANTED" = 0 ] || outputs+=("$RELAXED")
-    inputs=$(fingerprint build.sh c/include c/src c/exports.txt tests/bench/peak.c)
+    local inputs outputs=("$SIMD128" "$SIMD128_TRAIN")
+    [ "$RELAXED_WANTED" = 0 ] || outputs+=("$RELAXED" "$RELAXED_TRAIN")
+    inputs=$(fingerprint build.sh c/include c/src c/exports.txt c/exports-train.txt tests/bench/peak.c)
     if is_fresh wasm "$inputs" "${outputs[@]}"; then
         say "wasm: up to date"
         return
@@ -396,7 +403,7 @@ build_wasm() {
     build_simd128
     if [ "$RELAXED_WANTED" = 0 ]; then
         say "  MULTIHEAD_RELAXED=0: no relaxed-SIMD engine"
-        rm -f "$RELAXED"
+        rm -f "$RELAXED" "$RELAXED_TRAIN"
     else
         build_relaxed
     fi

@@ -551,6 +551,7 @@ enum mh_field_kind {
     MH_FIELD_UINT32 = 3,
     MH_FIELD_FLOAT = 4,
     MH_FIELD_TEXT = 5, /* char array, NUL-terminated */
+    MH_FIELD_DOUBLE = 6,
 };
 
 struct mh_field {

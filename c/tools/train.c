@@ -7,10 +7,9 @@
  * first period, each token has been seen once, and what followed it then is the exact answer. The
  * period is drawn anew for each sequence, so that position alone does not tell. Sequences are made
  * on the fly; the accuracy printed is on others, which are never trained on. */
+#include "multihead_train.h"
+
 #include "base/random.h"
-#include "train/initialise.h"
-#include "train/model_gradient.h"
-#include "train/optimiser.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,18 +27,18 @@ enum {
     HELD_OUT = 1 << 30, /* number of the batch that is never trained on */
 };
 
-static const struct mh_model_config CONFIG = {
-    .layers = 2,
-    .heads = 4,
-    .kv_heads = 4,
-    .embed_dim = 64,
-    .ffn_dim = 256,
-    .vocabulary = VOCABULARY,
-    .positions = LENGTH,
-    .activation = MH_ACTIVATION_GELU_TANH,
-    .norm_position = MH_NORM_PRE,
-    .norm_epsilon = 1e-5f,
-};
+static const struct mh_network CONFIG = {.model = {
+                                             .layers = 2,
+                                             .heads = 4,
+                                             .kv_heads = 4,
+                                             .embed_dim = 64,
+                                             .ffn_dim = 256,
+                                             .vocabulary = VOCABULARY,
+                                             .positions = LENGTH,
+                                             .activation = MH_ACTIVATION_GELU_TANH,
+                                             .norm_position = MH_NORM_PRE,
+                                             .norm_epsilon = 1e-5f,
+                                         }};
 
 static const struct mh_adamw ADAMW = {
     .beta1 = 0.9f, .beta2 = 0.98f, .epsilon = 1e-8f, .weight_decay = 0.01f};
@@ -120,7 +119,7 @@ static void begin(struct trainer *t)
     t->gradient = take(t->parameter_count, sizeof(float));
     t->state.mean = take(t->parameter_count, sizeof(float));
     t->state.variance = take(t->parameter_count, sizeof(float));
-    mh_initialise_parameters(&CONFIG, t->seed, t->parameters);
+    mh_parameters_initialise(&CONFIG, MH_XAVIER_UNIFORM, t->seed, t->parameters);
 }
 
 static void end(struct trainer *t)
@@ -149,11 +148,11 @@ static struct mh_training_result run(struct trainer *t, size_t number, float *gr
 
 static double learn(struct trainer *t, const struct mh_schedule *schedule)
 {
-    uint64_t step = t->state.step;
+    uint32_t step = t->state.step;
     memset(t->gradient, 0, t->parameter_count * sizeof(float));
     struct mh_training_result result = run(t, (size_t)step, t->gradient);
-    mh_clip_gradient(t->gradient, t->parameter_count, 1.0f);
-    mh_adamw_step(&ADAMW, &CONFIG, mh_learning_rate(schedule, step), &t->state, t->parameters,
+    mh_gradient_clip(t->gradient, t->parameter_count, 1.0f);
+    mh_adamw_step(&CONFIG, &ADAMW, mh_learning_rate(schedule, step), &t->state, t->parameters,
                   t->gradient);
     return result.loss / (double)result.counted;
 }

@@ -1,6 +1,6 @@
 /* The gradient of every operation against central differences of a float64 reference: relative
  * error at most 1e-5, norm-wise (support/numeric_gradient.h). The loss is Σ c y with random c. */
-#include "multihead.h"
+#include "multihead_train.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* The gradient of attention against central differences of a float64 reference, for every part of a
  * mask alone and in combination, shared key heads, scales, dropout and rows that see nothing:
  * relative error at most 1e-5, norm-wise. */
-#include "multihead.h"
+#include "multihead_train.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

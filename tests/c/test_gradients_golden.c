@@ -1,6 +1,6 @@
 /* Training against PyTorch (tests/golden/train): gradients of whole models by autograd, 20 steps of
  * torch.optim.AdamW with its schedulers and clipping, and 20 steps of the model itself. */
-#include "multihead.h"
+#include "multihead_train.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,24 +16,22 @@
 #include "support/numeric_gradient.h"
 #include "support/pool.h"
 #include "support/streams.h"
-#include "train/model_gradient.h"
-#include "train/optimiser.h"
 
 /* As record_train.py has them. */
 enum { BATCH = 3, LENGTH = 8, PLACES = BATCH * LENGTH, VOCABULARY = 19, STEPS = 20 };
 
-static const struct mh_model_config BASE = {
-    .layers = 2,
-    .heads = 4,
-    .kv_heads = 4,
-    .embed_dim = 16,
-    .ffn_dim = 24,
-    .vocabulary = VOCABULARY,
-    .positions = 8,
-    .activation = MH_ACTIVATION_GELU_TANH,
-    .norm_position = MH_NORM_PRE,
-    .norm_epsilon = 1e-5F,
-};
+static const struct mh_network BASE = {.model = {
+                                           .layers = 2,
+                                           .heads = 4,
+                                           .kv_heads = 4,
+                                           .embed_dim = 16,
+                                           .ffn_dim = 24,
+                                           .vocabulary = VOCABULARY,
+                                           .positions = 8,
+                                           .activation = MH_ACTIVATION_GELU_TANH,
+                                           .norm_position = MH_NORM_PRE,
+                                           .norm_epsilon = 1e-5F,
+                                       }};
 static const struct mh_schedule SCHEDULE = {
     .peak = 1e-2F, .floor = 1e-3F, .warm_up = 5, .steps = STEPS};
 static const struct mh_adamw ADAMW = {
@@ -62,15 +60,16 @@ static double stored_number(const char *name, size_t i, size_t count)
     return number;
 }
 
-static float *make_parameters(const struct mh_model_config *config, struct pool *pool)
+static float *make_parameters(const struct mh_network *config, struct pool *pool)
 {
     size_t size = mh_parameters_size(config);
     float *parameters = pool_floats(pool, size);
     for (size_t i = 0; i < size; i++)
         parameters[i] = stream_uniform(stream_key(STREAM_START, "train/parameters"), i, 0.4F);
     for (size_t i = 0; i < mh_parameter_count(config); i++) {
-        struct mh_parameter p = mh_parameter_at(config, i);
-        bool norm_weight = strncmp(p.name, "ln_", 3) == 0 && strstr(p.name, "weight") != NULL;
+        struct mh_parameter p;
+        mh_parameter_at(config, i, &p);
+        bool norm_weight = strstr(p.name, "ln_") != NULL && strstr(p.name, "weight") != NULL;
         for (size_t e = 0; e < p.count && norm_weight; e++)
             parameters[p.offset + e] += 1.0F;
     }
@@ -99,8 +98,8 @@ static struct mh_training_pass make_pass(struct pool *pool)
 }
 
 /* A workspace for passes like this one. */
-static void *make_workspace(const struct mh_model_config *config,
-                            const struct mh_training_pass *pass, struct pool *pool, size_t *bytes)
+static void *make_workspace(const struct mh_network *config, const struct mh_training_pass *pass,
+                            struct pool *pool, size_t *bytes)
 {
     struct mh_error error;
     if (mh_training_workspace(config, pass, bytes, &error) != MH_OK)
@@ -109,7 +108,7 @@ static void *make_workspace(const struct mh_model_config *config,
 }
 
 /* The mean loss; the gradient is cleared first. */
-static double run(const struct mh_model_config *config, const struct mh_training_pass *pass,
+static double run(const struct mh_network *config, const struct mh_training_pass *pass,
                   void *workspace, size_t bytes)
 {
     struct mh_error error;
@@ -122,7 +121,7 @@ static double run(const struct mh_model_config *config, const struct mh_training
 
 /* ===== Gradients ============================================================================ */
 
-static void check_run(const char *name, const struct mh_model_config *config, struct mh_mask mask)
+static void check_run(const char *name, const struct mh_network *config, struct mh_mask mask)
 {
     struct pool pool = {0};
     char of[64];
@@ -138,7 +137,8 @@ static void check_run(const char *name, const struct mh_model_config *config, st
     snprintf(of, sizeof of, "%s/gradient", name);
     double *expected = as_doubles(stored(&pool, of, size), size);
     for (size_t i = 0; i < mh_parameter_count(config); i++) {
-        struct mh_parameter p = mh_parameter_at(config, i);
+        struct mh_parameter p;
+        mh_parameter_at(config, i, &p);
         check_gradient(p.name, pass.gradient + p.offset, expected + p.offset, p.count);
     }
     free(expected);
@@ -154,9 +154,9 @@ static void test_causal(void **unused)
 static void test_window_with_shared_keys(void **unused)
 {
     (void)unused;
-    struct mh_model_config config = BASE;
-    config.activation = MH_ACTIVATION_GELU;
-    config.kv_heads = 2;
+    struct mh_network config = BASE;
+    config.model.activation = MH_ACTIVATION_GELU;
+    config.model.kv_heads = 2;
     check_run("window", &config,
               (struct mh_mask){.windowed = 1, .window_left = 2, .window_right = 1});
 }
@@ -164,10 +164,10 @@ static void test_window_with_shared_keys(void **unused)
 static void test_post_norm_with_one_key_head(void **unused)
 {
     (void)unused;
-    struct mh_model_config config = BASE;
-    config.activation = MH_ACTIVATION_RELU;
-    config.norm_position = MH_NORM_POST;
-    config.kv_heads = 1;
+    struct mh_network config = BASE;
+    config.model.activation = MH_ACTIVATION_RELU;
+    config.model.norm_position = MH_NORM_POST;
+    config.model.kv_heads = 1;
     check_run("post", &config, (struct mh_mask){.causal = 1});
 }
 
@@ -175,8 +175,8 @@ static void test_padded(void **unused)
 {
     (void)unused;
     static const int32_t lengths[BATCH] = {8, 5, 2};
-    struct mh_model_config config = BASE;
-    config.activation = MH_ACTIVATION_GELU;
+    struct mh_network config = BASE;
+    config.model.activation = MH_ACTIVATION_GELU;
     check_run("padded", &config, (struct mh_mask){.key_lengths = lengths});
 }
 
@@ -190,7 +190,7 @@ static struct mh_adamw_state fresh_state(struct pool *pool, size_t size)
     return state;
 }
 
-static void check_parameters(uint64_t step, const float *parameters, size_t size)
+static void check_parameters(uint32_t step, const float *parameters, size_t size)
 {
     struct pool pool = {0};
     char of[64];
@@ -207,17 +207,17 @@ static void test_adamw(void **unused)
     size_t size = mh_parameters_size(&BASE);
     float *parameters = make_parameters(&BASE, &pool), *gradient = pool_floats(&pool, size);
     struct mh_adamw_state state = fresh_state(&pool, size);
-    for (uint64_t step = 0; step < STEPS; step++) {
+    for (uint32_t step = 0; step < STEPS; step++) {
         char of[64];
         snprintf(of, sizeof of, "train/gradient-%d", (int)step);
         for (size_t i = 0; i < size; i++)
             gradient[i] =
                 stream_uniform(stream_key(STREAM_START, of), i, step % 2 == 1 ? 0.1F : 0.01F);
         double norm = stored_number("adamw/norms", step, STEPS);
-        assert_close(mh_clip_gradient(gradient, size, CLIP), norm, 1e-6 * norm);
+        assert_close(mh_gradient_clip(gradient, size, CLIP), norm, 1e-6 * norm);
         float rate = mh_learning_rate(&SCHEDULE, step);
         assert_close(rate, stored_number("adamw/rates", step, STEPS), 1e-9);
-        mh_adamw_step(&ADAMW, &BASE, rate, &state, parameters, gradient);
+        mh_adamw_step(&BASE, &ADAMW, rate, &state, parameters, gradient);
         if (step == 0 || step == 6 || step == 19)
             check_parameters(step + 1, parameters, size);
     }
@@ -230,12 +230,12 @@ static void test_clipping_at_the_edges(void **unused)
 {
     (void)unused;
     float x[3] = {3.0F, INFINITY, 4.0F};
-    assert_true(mh_clip_gradient(x, 3, 1.0F) == INFINITY);
+    assert_true(mh_gradient_clip(x, 3, 1.0F) == INFINITY);
     assert_true(x[0] == 3.0F);
     x[1] = 0.0F;
-    assert_true(mh_clip_gradient(x, 3, 0.0F) == 5.0F);
+    assert_true(mh_gradient_clip(x, 3, 0.0F) == 5.0F);
     assert_true(x[2] == 4.0F);
-    assert_true(mh_clip_gradient(x, 3, 1.0F) == 5.0F);
+    assert_true(mh_gradient_clip(x, 3, 1.0F) == 5.0F);
     assert_close(x[2], 0.8, 1e-6);
 }
 
@@ -254,13 +254,13 @@ static void test_curve(void **unused)
     void *workspace = make_workspace(&BASE, &pass, &pool, &bytes);
     struct mh_adamw_state state = fresh_state(&pool, size);
     double worst = 0.0;
-    for (uint64_t step = 0; step < STEPS; step++) {
+    for (uint32_t step = 0; step < STEPS; step++) {
         double loss = run(&BASE, &pass, workspace, bytes);
         double expected = stored_number("curve/losses", step, STEPS);
         worst = fmax(worst, fabs(loss - expected) / expected);
         assert_close(loss, expected, 1e-5 * expected);
-        mh_clip_gradient(pass.gradient, size, CLIP);
-        mh_adamw_step(&ADAMW, &BASE, mh_learning_rate(&SCHEDULE, step), &state, parameters,
+        mh_gradient_clip(pass.gradient, size, CLIP);
+        mh_adamw_step(&BASE, &ADAMW, mh_learning_rate(&SCHEDULE, step), &state, parameters,
                       pass.gradient);
     }
     printf("# loss over %d steps: largest relative error %.2e\n", STEPS, worst);

@@ -1,7 +1,7 @@
 /* The gradient of a whole small model by each of its parameters, against central differences of a
  * float64 reference: pre- and post-norm, every activation, shared key heads, masks, dropout,
  * ignored targets. Relative error at most 1e-5, norm-wise, tensor by tensor. */
-#include "multihead.h"
+#include "multihead_train.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,23 +15,21 @@
 #include "support/pool.h"
 #include "support/random_case.h"
 #include "support/train_reference.h"
-#include "train/initialise.h"
-#include "train/model_gradient.h"
 
 enum { BATCH = 2, LENGTH = 5, PLACES = BATCH * LENGTH };
 
-static const struct mh_model_config BASE = {
-    .layers = 2,
-    .heads = 4,
-    .kv_heads = 4,
-    .embed_dim = 8,
-    .ffn_dim = 10,
-    .vocabulary = 7,
-    .positions = 6,
-    .activation = MH_ACTIVATION_GELU_TANH,
-    .norm_position = MH_NORM_PRE,
-    .norm_epsilon = 1e-5F,
-};
+static const struct mh_network BASE = {.model = {
+                                           .layers = 2,
+                                           .heads = 4,
+                                           .kv_heads = 4,
+                                           .embed_dim = 8,
+                                           .ffn_dim = 10,
+                                           .vocabulary = 7,
+                                           .positions = 6,
+                                           .activation = MH_ACTIVATION_GELU_TANH,
+                                           .norm_position = MH_NORM_PRE,
+                                           .norm_epsilon = 1e-5F,
+                                       }};
 
 static const int32_t TOKENS[PLACES] = {0, 3, 6, 3, 1, 5, 5, 0, 2, 4};
 static const int32_t TARGETS[PLACES] = {3, -100, 3, 1, 0, 5, 0, -1, 4, 6};
@@ -46,22 +44,23 @@ static struct mh_training_pass usual_pass(void)
 }
 
 /* Norm weights near 1, the rest so large that nothing is nearly linear. */
-static float *random_parameters(const struct mh_model_config *config, struct pool *pool)
+static float *random_parameters(const struct mh_network *config, struct pool *pool)
 {
     uint32_t state = 31;
     float *parameters = pool_floats(pool, mh_parameters_size(config));
     for (size_t i = 0; i < mh_parameter_count(config); i++) {
-        struct mh_parameter p = mh_parameter_at(config, i);
+        struct mh_parameter p;
+        mh_parameter_at(config, i, &p);
         random_fill(&state, parameters + p.offset, p.count, -0.6F, 0.6F);
-        bool norm_weight = strncmp(p.name, "ln_", 3) == 0 && strstr(p.name, "weight") != NULL;
+        bool norm_weight = strstr(p.name, "ln_") != NULL && strstr(p.name, "weight") != NULL;
         for (size_t e = 0; e < p.count && norm_weight; e++)
             parameters[p.offset + e] += 1.0F;
     }
     return parameters;
 }
 
-static void *take_workspace(const struct mh_model_config *config,
-                            const struct mh_training_pass *pass, struct pool *pool, size_t *bytes)
+static void *take_workspace(const struct mh_network *config, const struct mh_training_pass *pass,
+                            struct pool *pool, size_t *bytes)
 {
     struct mh_error error;
     if (mh_training_workspace(config, pass, bytes, &error) != MH_OK)
@@ -71,7 +70,7 @@ static void *take_workspace(const struct mh_model_config *config,
     return workspace;
 }
 
-static struct mh_training_result run(const struct mh_model_config *config,
+static struct mh_training_result run(const struct mh_network *config,
                                      const struct mh_training_pass *pass, struct pool *pool)
 {
     struct mh_error error;
@@ -91,7 +90,7 @@ static float *zeros(struct pool *pool, size_t n)
 }
 
 struct model_loss {
-    const struct mh_model_config *config;
+    const struct mh_network *config;
     const struct mh_training_pass *pass;
     double *parameters;
 };
@@ -102,7 +101,7 @@ static double model_loss(const void *context)
     return ref_model_loss(m->config, m->pass, m->parameters);
 }
 
-static void check_model(const struct mh_model_config *config, struct mh_training_pass pass)
+static void check_model(const struct mh_network *config, struct mh_training_pass pass)
 {
     struct pool pool = {0};
     size_t size = mh_parameters_size(config);
@@ -114,7 +113,8 @@ static void check_model(const struct mh_model_config *config, struct mh_training
     assert_int_equal(result.counted, 8);
     assert_true(fabs(result.loss / 8.0 - expected) <= 1e-6 * expected);
     for (size_t i = 0; i < mh_parameter_count(config); i++) {
-        struct mh_parameter p = mh_parameter_at(config, i);
+        struct mh_parameter p;
+        mh_parameter_at(config, i, &p);
         check_by_differences(p.name, pass.gradient + p.offset, m.parameters + p.offset, p.count,
                              model_loss, &m);
     }
@@ -131,34 +131,34 @@ static void test_pre_norm(void **unused)
 static void test_post_norm(void **unused)
 {
     (void)unused;
-    struct mh_model_config config = BASE;
-    config.norm_position = MH_NORM_POST;
+    struct mh_network config = BASE;
+    config.model.norm_position = MH_NORM_POST;
     check_model(&config, usual_pass());
 }
 
 static void test_activations(void **unused)
 {
     (void)unused;
-    struct mh_model_config config = BASE;
-    config.activation = MH_ACTIVATION_GELU;
+    struct mh_network config = BASE;
+    config.model.activation = MH_ACTIVATION_GELU;
     check_model(&config, usual_pass());
-    config.activation = MH_ACTIVATION_RELU;
+    config.model.activation = MH_ACTIVATION_RELU;
     check_model(&config, usual_pass());
 }
 
 static void test_shared_keys_dropout_scale(void **unused)
 {
     (void)unused;
-    struct mh_model_config config = BASE;
+    struct mh_network config = BASE;
     struct mh_training_pass pass = usual_pass();
-    pass.dropout = 0.3F;
+    pass.attention_dropout = pass.residual_dropout = 0.3F;
     pass.dropout_seed = 99;
     pass.scale_mode = MH_SCALE_GIVEN;
     pass.scale = 0.4F;
-    config.kv_heads = 2;
+    config.model.kv_heads = 2;
     check_model(&config, pass);
-    config.kv_heads = 1;
-    config.norm_position = MH_NORM_POST;
+    config.model.kv_heads = 1;
+    config.model.norm_position = MH_NORM_POST;
     check_model(&config, pass);
 }
 
@@ -207,7 +207,7 @@ static void test_same_bits_and_loss_alone(void **unused)
     size_t size = mh_parameters_size(&BASE);
     struct mh_training_pass pass = usual_pass();
     pass.parameters = random_parameters(&BASE, &pool);
-    pass.dropout = 0.5F;
+    pass.attention_dropout = pass.residual_dropout = 0.5F;
     pass.dropout_seed = 7;
     float *first = pass.gradient = zeros(&pool, size);
     struct mh_training_result result = run(&BASE, &pass, &pool);
@@ -259,7 +259,7 @@ static void test_refusals(void **unused)
     pass.length = 7;
     check_refused(&pass, MH_ARGUMENT, "length 7");
     pass = usual;
-    pass.dropout = 1.0F;
+    pass.attention_dropout = pass.residual_dropout = 1.0F;
     check_refused(&pass, MH_ARGUMENT, "dropout");
     pass = usual;
     pass.batch = 3;
@@ -293,17 +293,18 @@ static void test_initialise(void **unused)
 {
     (void)unused;
     struct pool pool = {0};
-    struct mh_model_config config = BASE;
-    config.embed_dim = 64;
-    config.ffn_dim = 128;
-    config.vocabulary = 100;
-    config.positions = 50;
+    struct mh_network config = BASE;
+    config.model.embed_dim = 64;
+    config.model.ffn_dim = 128;
+    config.model.vocabulary = 100;
+    config.model.positions = 50;
     size_t size = mh_parameters_size(&config);
     float *x = pool_floats(&pool, size), *again = pool_floats(&pool, size);
-    mh_initialise_parameters(&config, 5, x);
+    mh_parameters_initialise(&config, MH_XAVIER_UNIFORM, 5, x);
     for (size_t i = 0; i < mh_parameter_count(&config); i++) {
-        struct mh_parameter p = mh_parameter_at(&config, i);
-        bool norm_weight = strncmp(p.name, "ln_", 3) == 0 && strstr(p.name, "weight") != NULL;
+        struct mh_parameter p;
+        mh_parameter_at(&config, i, &p);
+        bool norm_weight = strstr(p.name, "ln_") != NULL && strstr(p.name, "weight") != NULL;
         if (strncmp(p.name, "wte", 3) == 0 || strncmp(p.name, "wpe", 3) == 0)
             check_spread(x + p.offset, p.count, 0.02 * 0.02);
         else if (p.rows > 0) /* of a uniform number on ± a: a² / 3 */
@@ -311,9 +312,9 @@ static void test_initialise(void **unused)
         else
             check_constant(x + p.offset, p.count, norm_weight ? 1.0F : 0.0F);
     }
-    mh_initialise_parameters(&config, 5, again);
+    mh_parameters_initialise(&config, MH_XAVIER_UNIFORM, 5, again);
     assert_memory_equal(x, again, size * sizeof *x);
-    mh_initialise_parameters(&config, 6, again);
+    mh_parameters_initialise(&config, MH_XAVIER_UNIFORM, 6, again);
     assert_memory_not_equal(x, again, size * sizeof *x);
     pool_free(&pool);
 }

@@ -1,6 +1,6 @@
-/* The layout table against the header: multihead.h is parsed, and every member of every struct in
- * it must be in the table once, with nothing else; offsets must be those of the compiler's rules. */
-#include "multihead.h"
+/* The layout tables against the headers: both are parsed, and every member of every struct in them
+ * must be in a table once, with nothing else; offsets must be those of the compiler's rules. */
+#include "multihead_train.h"
 
 #include <ctype.h>
 #include <setjmp.h>
@@ -12,22 +12,30 @@
 
 #include <cmocka.h>
 
-#define HEADER "c/include/multihead.h"
 #define NOT_IN_TABLE "mh_field" /* the table's own type */
 #define MOST_FIELDS 512
 #define MOST_NAME 96
+#define MOST_TEXT (1 << 20)
 
 /* ===== The header =========================================================================== */
 
-static char *read_header(void)
+/* Adds a header to the text. */
+static void read_header(char *text, const char *header)
 {
-    FILE *file = fopen(HEADER, "rb");
+    FILE *file = fopen(header, "rb");
     if (file == NULL)
-        fail_msg("cannot open %s: run the tests from the top of the repository", HEADER);
-    char *text = calloc(1, 1 << 20);
-    assert_non_null(text);
-    assert_true(fread(text, 1, (1 << 20) - 1, file) > 1000);
+        fail_msg("cannot open %s: run the tests from the top of the repository", header);
+    size_t length = strlen(text);
+    assert_true(fread(text + length, 1, MOST_TEXT - 1 - length, file) > 1000);
     fclose(file);
+}
+
+static char *read_headers(void)
+{
+    char *text = calloc(1, MOST_TEXT);
+    assert_non_null(text);
+    read_header(text, "c/include/multihead.h");
+    read_header(text, "c/include/multihead_train.h");
     return text;
 }
 
@@ -114,8 +122,11 @@ static size_t size_of_kind(const struct mh_field *field)
     case MH_FIELD_UINT32:
     case MH_FIELD_FLOAT:
         return 4;
+    case MH_FIELD_DOUBLE:
+        return 8;
     case MH_FIELD_TEXT:
-        return sizeof((struct mh_error *)0)->message;
+        return strcmp(field->structure, "mh_error") == 0 ? sizeof((struct mh_error *)0)->message
+                                                         : sizeof((struct mh_parameter *)0)->name;
     default:
         fail_msg("%s.%s has kind %u", field->structure, field->name, field->kind);
         return 0;
@@ -147,18 +158,34 @@ static void check_offsets(const struct mh_field *structure)
                  align_up(end, widest));
 }
 
-static const struct mh_field *find_structure(const char *name)
+static const struct mh_field *find_in(const struct mh_field *field, const char *structure,
+                                      const char *name)
 {
-    for (const struct mh_field *field = mh_layout(); field->structure != NULL; field++)
-        if (*field->name == '\0' && strcmp(field->structure, name) == 0)
+    for (; field->structure != NULL; field++)
+        if (strcmp(field->name, name) == 0 && strcmp(field->structure, structure) == 0)
             return field;
     return NULL;
 }
 
-static void test_every_struct_of_the_header(void **state)
+/* In either table. An empty name is the structure's own entry. */
+static const struct mh_field *find(const char *structure, const char *name)
+{
+    const struct mh_field *field = find_in(mh_layout(), structure, name);
+    return field != NULL ? field : find_in(mh_train_layout(), structure, name);
+}
+
+static size_t count_structures(const struct mh_field *field)
+{
+    size_t count = 0;
+    for (; field->structure != NULL; field++)
+        count += *field->name == '\0';
+    return count;
+}
+
+static void test_every_struct_of_the_headers(void **state)
 {
     (void)state;
-    char *text = read_header();
+    char *text = read_headers();
     blank_comments(text);
     size_t structures = 0;
     for (const char *at = strstr(text, "\nstruct mh_"); at; at = strstr(at + 1, "\nstruct mh_")) {
@@ -167,7 +194,7 @@ static void test_every_struct_of_the_header(void **state)
         if (strcmp(name, NOT_IN_TABLE) == 0)
             continue;
         structures++;
-        const struct mh_field *field = find_structure(name);
+        const struct mh_field *field = find(name, "");
         if (field == NULL)
             fail_msg("struct %s is not in the table", name);
         check_offsets(field);
@@ -186,11 +213,9 @@ static void test_every_struct_of_the_header(void **state)
             fail_msg("%s.%s is not in the header", name, field[1].name);
         free(names);
     }
-    size_t listed = 0;
-    for (const struct mh_field *field = mh_layout(); field->structure != NULL; field++)
-        listed += *field->name == '\0';
-    assert_int_equal(listed, structures);
-    assert_true(structures >= 15);
+    assert_int_equal(count_structures(mh_layout()) + count_structures(mh_train_layout()),
+                     structures);
+    assert_true(structures >= 25);
     free(text);
 }
 
@@ -213,13 +238,13 @@ static void test_known_fields(void **state)
         {"mh_block_config", "attention.out.bias",
          offsetof(struct mh_block_config, attention.out.bias), MH_FIELD_POINTER},
         {"mh_error", "message", offsetof(struct mh_error, message), MH_FIELD_TEXT},
+        {"mh_trainer_settings", "adamw.beta2", offsetof(struct mh_trainer_settings, adamw.beta2),
+         MH_FIELD_FLOAT},
+        {"mh_training_result", "loss", offsetof(struct mh_training_result, loss), MH_FIELD_DOUBLE},
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        const struct mh_field *field = mh_layout();
-        while (field->structure && (strcmp(field->structure, expected[i].structure) != 0 ||
-                                    strcmp(field->name, expected[i].name) != 0))
-            field++;
-        if (field->structure == NULL)
+        const struct mh_field *field = find(expected[i].structure, expected[i].name);
+        if (field == NULL)
             fail_msg("%s.%s is missing", expected[i].structure, expected[i].name);
         assert_int_equal(field->offset, expected[i].offset);
         assert_int_equal(field->kind, expected[i].kind);
@@ -235,7 +260,7 @@ static void test_build(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_struct_of_the_header),
+        cmocka_unit_test(test_every_struct_of_the_headers),
         cmocka_unit_test(test_known_fields),
         cmocka_unit_test(test_build),
     };

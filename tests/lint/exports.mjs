@@ -1,4 +1,4 @@
-// The public header, c/exports.txt and the wasm modules name the same functions.
+// The public headers, the lists of exports and the wasm modules name the same functions.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
@@ -18,23 +18,22 @@ function read(path) {
   return readFileSync(ROOT + path);
 }
 
-function headerFunctions() {
-  const code = read('c/include/multihead.h')
+function headerFunctions(header) {
+  const code = read(`c/include/${header}`)
     .toString()
     .replace(/\/\*[\s\S]*?\*\//g, '');
   return [...code.matchAll(/\b(mh_\w+)\([^;{]*\);/g)].map(([, name]) => name);
 }
 
-function listedExports() {
-  const lines = read('c/exports.txt').toString().trim().split('\n');
+function listedExports(path) {
+  const lines = read(path).toString().trim().split('\n');
   if (lines.join() !== [...lines].sort().join()) {
-    faults.push('c/exports.txt is not sorted');
+    faults.push(`${path} is not sorted`);
   }
   return lines.map((line) => line.replace(/^_/, ''));
 }
 
-function wasmExports(build) {
-  const path = `dist/wasm/multihead-${build}.wasm`;
+function wasmExports(path) {
   if (!existsSync(ROOT + path)) {
     faults.push(`${path} is missing: ./build.sh wasm makes it`);
     return [];
@@ -49,14 +48,26 @@ function compare(whatA, a, whatB, b) {
   }
 }
 
-const listed = listedExports();
-const wanted = [...headerFunctions(), ...ALLOCATION];
-compare('the header', wanted, 'c/exports.txt', listed);
-compare('c/exports.txt', listed, 'the header', wanted);
-for (const build of BUILDS) {
-  const exported = wasmExports(build);
-  compare('c/exports.txt', listed, `the ${build} module`, exported);
-  compare(`the ${build} module`, exported, 'c/exports.txt', listed);
+function compareModules(list, listed, prefix) {
+  for (const build of BUILDS) {
+    const path = `dist/wasm/${prefix}-${build}.wasm`;
+    const exported = wasmExports(path);
+    compare(list, listed, path, exported);
+    compare(path, exported, list, listed);
+  }
 }
+
+const engine = [...headerFunctions('multihead.h'), ...ALLOCATION];
+const listed = listedExports('c/exports.txt');
+compare('multihead.h', engine, 'c/exports.txt', listed);
+compare('c/exports.txt', listed, 'multihead.h', engine);
+compareModules('c/exports.txt', listed, 'multihead');
+
+// What learns also has what it needs of the engine.
+const training = headerFunctions('multihead_train.h');
+const listedTraining = listedExports('c/exports-train.txt');
+compare('multihead_train.h', training, 'c/exports-train.txt', listedTraining);
+compare('c/exports-train.txt', listedTraining, 'the headers', [...training, ...engine]);
+compareModules('c/exports-train.txt', listedTraining, 'multihead-train');
 console.log(faults.join('\n'));
 process.exitCode = faults.length > 0 ? 1 : 0;

@@ -1,41 +1,8 @@
-/* The layout of every public struct, as data: see section 9 of multihead.h. Offsets and kinds come
- * from the compiler; only names are written here, and tests/c/test_layout.c holds them against the
- * header. */
+/* The layout of every public struct, as data: see section 9 of multihead.h. */
+#include "abi/layout_rows.h"
 #include "multihead.h"
 
-#include <stddef.h>
-
-#define KIND(structure, member)                                                                    \
-    _Generic(((struct structure *)0)->member,                                                      \
-        size_t: MH_FIELD_SIZE,                                                                     \
-        int32_t: MH_FIELD_INT32,                                                                   \
-        uint32_t: MH_FIELD_UINT32,                                                                 \
-        float: MH_FIELD_FLOAT,                                                                     \
-        char *: MH_FIELD_TEXT,                                                                     \
-        default: MH_FIELD_POINTER)
-
-/* A member of `inner`, which sits `base` bytes into `outer` under the name `path`. */
-#define AT(outer, path, base, inner, member)                                                       \
-    {#outer, path #member, (uint32_t)((base) + offsetof(struct inner, member)), KIND(inner, member)}
-#define FIELD(structure, member) AT(structure, "", 0, structure, member)
-#define STRUCTURE(structure) {#structure, "", (uint32_t)sizeof(struct structure), MH_FIELD_SIZE}
-
 /* Structs that also sit inside others. */
-
-#define MASK(outer, path, base)                                                                    \
-    AT(outer, path, base, mh_mask, causal), AT(outer, path, base, mh_mask, query_offset),          \
-        AT(outer, path, base, mh_mask, windowed), AT(outer, path, base, mh_mask, window_left),     \
-        AT(outer, path, base, mh_mask, window_right), AT(outer, path, base, mh_mask, prefix),      \
-        AT(outer, path, base, mh_mask, free_keys), AT(outer, path, base, mh_mask, query_blocks),   \
-        AT(outer, path, base, mh_mask, key_blocks), AT(outer, path, base, mh_mask, key_lengths),   \
-        AT(outer, path, base, mh_mask, key_hidden), AT(outer, path, base, mh_mask, hidden),        \
-        AT(outer, path, base, mh_mask, hidden_when),                                               \
-        AT(outer, path, base, mh_mask, hidden_batch_stride),                                       \
-        AT(outer, path, base, mh_mask, hidden_head_stride),                                        \
-        AT(outer, path, base, mh_mask, hidden_row_stride), AT(outer, path, base, mh_mask, bias),   \
-        AT(outer, path, base, mh_mask, bias_batch_stride),                                         \
-        AT(outer, path, base, mh_mask, bias_head_stride),                                          \
-        AT(outer, path, base, mh_mask, bias_row_stride)
 
 #define ROWS(outer, path, base)                                                                    \
     AT(outer, path, base, mh_rows, data), AT(outer, path, base, mh_rows, batch_stride),            \
@@ -80,12 +47,6 @@
         AT(outer, path, base, mh_multihead_config, bias_key),                                      \
         AT(outer, path, base, mh_multihead_config, bias_value),                                    \
         AT(outer, path, base, mh_multihead_config, add_zero_attention)
-
-/* The struct `member` of `structure`, by one of the macros above. */
-#define NESTED(macro, structure, member)                                                           \
-    macro(structure, #member ".", offsetof(struct structure, member))
-/* That struct on its own. */
-#define ALONE(macro, structure) STRUCTURE(structure), macro(structure, "", 0)
 
 static const struct mh_field layout[] = {
     STRUCTURE(mh_error),
@@ -201,17 +162,7 @@ static const struct mh_field layout[] = {
     FIELD(mh_block_pass, layer),
     FIELD(mh_block_pass, check_finite),
 
-    STRUCTURE(mh_model_config),
-    FIELD(mh_model_config, layers),
-    FIELD(mh_model_config, heads),
-    FIELD(mh_model_config, kv_heads),
-    FIELD(mh_model_config, embed_dim),
-    FIELD(mh_model_config, ffn_dim),
-    FIELD(mh_model_config, vocabulary),
-    FIELD(mh_model_config, positions),
-    FIELD(mh_model_config, activation),
-    FIELD(mh_model_config, norm_position),
-    FIELD(mh_model_config, norm_epsilon),
+    ALONE(MODEL_CONFIG, mh_model_config),
 
     STRUCTURE(mh_model_pass),
     FIELD(mh_model_pass, tokens),

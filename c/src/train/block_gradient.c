@@ -55,13 +55,14 @@ static const float *parameter(const struct mh_block_training *t, const struct mh
                               enum mh_layer_tensor tensor)
 {
     size_t index = mh_parameter_of_layer(l->layer, tensor);
-    return l->parameters + mh_parameter_at(t->config, index).offset;
+    return l->parameters + mh_parameter_place(t->network, index).offset;
 }
 
 static float *gradient_of(const struct mh_block_training *t, const struct mh_block_layer *l,
                           float *gradient, enum mh_layer_tensor tensor)
 {
-    return gradient + mh_parameter_at(t->config, mh_parameter_of_layer(l->layer, tensor)).offset;
+    return gradient +
+           mh_parameter_place(t->network, mh_parameter_of_layer(l->layer, tensor)).offset;
 }
 
 /* The linear layer whose weight is `tensor`; its bias is the tensor after it. */
@@ -70,12 +71,12 @@ static struct mh_learned_linear linear_of(const struct mh_block_training *t,
                                           enum mh_layer_tensor tensor)
 {
     size_t index = mh_parameter_of_layer(l->layer, tensor);
-    struct mh_parameter weight = mh_parameter_at(t->config, index);
+    struct mh_place weight = mh_parameter_place(t->network, index);
     return (struct mh_learned_linear){
         .in = weight.rows,
         .out = weight.columns,
         .weight = l->parameters + weight.offset,
-        .bias = l->parameters + mh_parameter_at(t->config, index + 1).offset,
+        .bias = l->parameters + mh_parameter_place(t->network, index + 1).offset,
     };
 }
 
@@ -113,7 +114,7 @@ static struct mh_residual residual_of(const struct mh_block_training *t,
         .epsilon = t->config->norm_epsilon,
         .norm_weight = parameter(t, l, norm_of(branch)),
         .norm_bias = parameter(t, l, norm_of(branch) + 1),
-        .dropout = t->dropout,
+        .dropout = t->residual_dropout,
         .seed = l->seed,
         .length = t->length,
         .stream = t->config->heads + (size_t)branch,
@@ -164,7 +165,7 @@ static struct mh_attention attention_of(const struct mh_block_training *t,
     attention.scale_mode = t->scale_mode;
     attention.scale = t->scale;
     attention.mask = t->mask;
-    attention.dropout = t->dropout;
+    attention.dropout = t->attention_dropout;
     attention.dropout_seed = l->seed;
     attention.scores = l->kept->scores;
     return attention;

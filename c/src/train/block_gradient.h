@@ -2,18 +2,19 @@
 #ifndef MH_BLOCK_GRADIENT_H
 #define MH_BLOCK_GRADIENT_H
 
-#include "multihead.h"
+#include "multihead_train.h"
 
 #include "base/arena.h"
 
 /* What every layer of a pass has in common. Rows R = B * T. */
 struct mh_block_training {
-    const struct mh_model_config *config;
-    size_t batch, length; /* B, T */
+    const struct mh_network *network;
+    const struct mh_model_config *config; /* &network->model */
+    size_t batch, length;                 /* B, T */
     struct mh_mask mask;
     int32_t scale_mode;
     float scale;
-    float dropout;  /* on attention weights and on both residual branches */
+    float attention_dropout, residual_dropout;
     float *scratch; /* mh_block_training_scratch floats */
     size_t scratch_floats;
     float *wide;   /* [R, max(E + 2 G D, F)] gradients inside a branch */

@@ -1,6 +1,6 @@
-#include "train/initialise.h"
-
+/* Where learning starts. */
 #include "base/random.h"
+#include "train/model_parameters.h"
 
 #include <math.h>
 
@@ -34,27 +34,21 @@ static void fill_normal(float *x, size_t n, double deviation, uint64_t stream)
     }
 }
 
-/* Of the vectors, these alone do not start at 0. `index` is not that of an embedding. */
-static bool is_norm_weight(const struct mh_model_config *config, size_t index)
+void mh_parameters_initialise(const struct mh_network *network, int32_t initialisation,
+                              uint32_t seed, float *parameters)
 {
-    if (index >= mh_parameter_final_norm(config))
-        return index == mh_parameter_final_norm(config);
-    size_t tensor = (index - MH_PARAMETER_LAYERS) % MH_LAYER_TENSORS;
-    return tensor == MH_LAYER_NORM1_WEIGHT || tensor == MH_LAYER_NORM2_WEIGHT;
-}
-
-void mh_initialise_parameters(const struct mh_model_config *config, uint32_t seed,
-                              float *parameters)
-{
-    for (size_t i = 0; i < mh_parameter_count(config); i++) {
-        struct mh_parameter p = mh_parameter_at(config, i);
+    for (size_t i = 0; i < mh_parameter_count(network); i++) {
+        struct mh_place p = mh_parameter_place(network, i);
         uint64_t stream = mh_random_stream(seed, i, 0, 0);
+        double variance = 2.0 / (double)(p.rows + p.columns);
         float *x = parameters + p.offset;
         if (i < MH_PARAMETER_LAYERS)
             fill_normal(x, p.count, EMBEDDING_DEVIATION, stream);
-        else if (p.rows > 0)
-            fill_uniform(x, p.count, sqrt(6.0 / (double)(p.rows + p.columns)), stream);
+        else if (p.rows == 0)
+            fill(x, p.count, mh_parameter_is_norm_weight(network, i) ? 1.0f : 0.0f);
+        else if (initialisation == MH_XAVIER_NORMAL)
+            fill_normal(x, p.count, sqrt(variance), stream);
         else
-            fill(x, p.count, is_norm_weight(config, i) ? 1.0f : 0.0f);
+            fill_uniform(x, p.count, sqrt(3.0 * variance), stream);
     }
 }

@@ -1,18 +1,19 @@
-#include "train/model_gradient.h"
-
+/* The loss of a network on a batch of token sequences, and its gradient by every parameter. */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "base/size.h"
 #include "kernels/kernels.h"
-#include "model/model.h"
+#include "ops/mask.h"
+#include "ops/masked_row.h"
 #include "train/block_gradient.h"
-#include "train/cross_entropy.h"
 #include "train/embedding_gradient.h"
-#include "train/linear_gradient.h"
+#include "train/head_loss.h"
+#include "train/model_parameters.h"
 #include "train/row_gradients.h"
 
 #include <math.h>
+#include <string.h>
 
 uint32_t mh_training_layer_seed(uint32_t seed, size_t layer)
 {
@@ -21,35 +22,30 @@ uint32_t mh_training_layer_seed(uint32_t seed, size_t layer)
 
 /* ===== Checks =============================================================================== */
 
-static enum mh_status check_config(const struct mh_model_config *c, struct mh_error *error)
+static enum mh_status check_sizes(const struct mh_network *network,
+                                  const struct mh_training_pass *pass, struct mh_error *error)
 {
-    enum mh_status status = mh_model_check_sizes(c, error);
+    enum mh_status status = mh_network_check(network, error);
+    if (status == MH_OK)
+        status = mh_require(error, (const struct mh_pointer[]){{"pass", pass}, {0}});
     if (status != MH_OK)
         return status;
-    if (c->activation < MH_ACTIVATION_GELU || c->activation > MH_ACTIVATION_RELU)
-        return mh_fail(error, MH_ARGUMENT, "activation is %d: it must be 0 to 2", c->activation);
-    if (c->norm_position != MH_NORM_PRE && c->norm_position != MH_NORM_POST)
-        return mh_fail(error, MH_ARGUMENT, "norm_position is %d: it must be 0 (pre) or 1 (post)",
-                       c->norm_position);
-    if (!(c->norm_epsilon > 0.0f && isfinite(c->norm_epsilon)))
-        return mh_fail(error, MH_ARGUMENT, "norm_epsilon is %g: it must be finite and above 0",
-                       (double)c->norm_epsilon);
+    size_t positions = network->model.positions;
+    if (pass->batch == 0 || pass->length == 0 || pass->length > positions)
+        return mh_fail(error, MH_ARGUMENT,
+                       "batch is %zu and length %zu: batch must be at least 1, length 1 to %zu",
+                       pass->batch, pass->length, positions);
     return MH_OK;
 }
 
-static enum mh_status check_sizes(const struct mh_model_config *c,
-                                  const struct mh_training_pass *pass, struct mh_error *error)
+static enum mh_status check_dropout(const struct mh_training_pass *pass, struct mh_error *error)
 {
-    enum mh_status status =
-        mh_require(error, (const struct mh_pointer[]){{"config", c}, {"pass", pass}, {0}});
-    if (status == MH_OK)
-        status = check_config(c, error);
-    if (status != MH_OK)
-        return status;
-    if (pass->batch == 0 || pass->length == 0 || pass->length > c->positions)
-        return mh_fail(error, MH_ARGUMENT,
-                       "batch is %zu and length %zu: batch must be at least 1, length 1 to %zu",
-                       pass->batch, pass->length, c->positions);
+    if (!(pass->attention_dropout >= 0.0f && pass->attention_dropout < 1.0f))
+        return mh_fail(error, MH_ARGUMENT, "attention_dropout is %g: it must be in [0, 1)",
+                       (double)pass->attention_dropout);
+    if (!(pass->residual_dropout >= 0.0f && pass->residual_dropout < 1.0f))
+        return mh_fail(error, MH_ARGUMENT, "residual_dropout is %g: it must be in [0, 1)",
+                       (double)pass->residual_dropout);
     return MH_OK;
 }
 
@@ -57,10 +53,8 @@ static enum mh_status check_numbers(const struct mh_model_config *c,
                                     const struct mh_training_pass *pass, struct mh_error *error)
 {
     enum mh_status status =
-        mh_require(error, (const struct mh_pointer[]){{"parameters", pass->parameters},
-                                                      {"tokens", pass->tokens},
-                                                      {"targets", pass->targets},
-                                                      {0}});
+        mh_require(error, (const struct mh_pointer[]){
+                              {"parameters", pass->parameters}, {"tokens", pass->tokens}, {0}});
     if (status != MH_OK)
         return status;
     if (!isfinite(pass->factor))
@@ -69,24 +63,25 @@ static enum mh_status check_numbers(const struct mh_model_config *c,
         if (pass->tokens[r] < 0 || (size_t)pass->tokens[r] >= c->vocabulary)
             return mh_fail(error, MH_ARGUMENT, "tokens[%zu] is %d: it must be 0 to %zu", r,
                            pass->tokens[r], c->vocabulary - 1);
-        if (pass->targets[r] >= 0 && (size_t)pass->targets[r] >= c->vocabulary)
+        if (pass->targets != NULL && pass->targets[r] >= 0 &&
+            (size_t)pass->targets[r] >= c->vocabulary)
             return mh_fail(error, MH_ARGUMENT,
                            "targets[%zu] is %d: it must be below %zu, or negative for none", r,
                            pass->targets[r], c->vocabulary);
     }
-    return MH_OK;
+    return check_dropout(pass, error);
 }
 
 /* ===== Workspace ============================================================================ */
 
 struct pass_state {
-    const struct mh_model_config *config;
+    const struct mh_network *network;
+    const struct mh_model_config *config; /* &network->model */
     const struct mh_training_pass *pass;
     struct mh_block_training training;
     struct mh_block_kept *layers; /* [L] */
     float *embedded;              /* [R, E] */
     float *normed;                /* [R, E] after the final norm */
-    float *logits;                /* [R, V], then their gradient */
     float *d;                     /* [R, E] */
 };
 
@@ -103,7 +98,6 @@ static void lay_out_shared(struct pass_state *s, struct mh_arena *arena)
     s->embedded = mh_arena_floats(arena, narrow);
     s->normed = mh_arena_floats(arena, narrow);
     s->d = mh_arena_floats(arena, narrow);
-    s->logits = mh_arena_floats(arena, mh_size_mul(rows, c->vocabulary));
     s->training.narrow = mh_arena_floats(arena, narrow);
     s->training.branch = mh_arena_floats(arena, narrow);
     s->training.wide = mh_arena_floats(arena, mh_size_mul(rows, mh_size_max(qkv, c->ffn_dim)));
@@ -113,12 +107,15 @@ static void lay_out_shared(struct pass_state *s, struct mh_arena *arena)
 static enum mh_status lay_out(struct pass_state *s, struct mh_arena *arena, struct mh_error *error)
 {
     const struct mh_model_config *c = s->config;
-    size_t head = mh_learned_linear_scratch(c->embed_dim, c->vocabulary, row_count(s));
+    size_t rows = row_count(s);
+    size_t head = mh_head_loss_scratch(c->embed_dim, c->vocabulary, rows);
+    size_t logits =
+        s->pass->logits == NULL ? 0 : mh_learned_linear_scratch(c->embed_dim, c->vocabulary, rows);
     enum mh_status status =
         mh_block_training_scratch(&s->training, &s->training.scratch_floats, error);
     if (status != MH_OK)
         return status;
-    s->training.scratch_floats = mh_size_max(s->training.scratch_floats, head);
+    s->training.scratch_floats = mh_size_max(s->training.scratch_floats, mh_size_max(head, logits));
     lay_out_shared(s, arena);
     s->layers = mh_arena_take(arena, c->layers, sizeof *s->layers);
     for (size_t l = 0; l < c->layers; l++) {
@@ -129,32 +126,35 @@ static enum mh_status lay_out(struct pass_state *s, struct mh_arena *arena, stru
     return MH_OK;
 }
 
-static struct pass_state begin(const struct mh_model_config *config,
+static struct pass_state begin(const struct mh_network *network,
                                const struct mh_training_pass *pass)
 {
     return (struct pass_state){
-        .config = config,
+        .network = network,
+        .config = &network->model,
         .pass = pass,
-        .training = {.config = config,
+        .training = {.network = network,
+                     .config = &network->model,
                      .batch = pass->batch,
                      .length = pass->length,
                      .mask = pass->mask,
                      .scale_mode = pass->scale_mode,
                      .scale = pass->scale,
-                     .dropout = pass->dropout},
+                     .attention_dropout = pass->attention_dropout,
+                     .residual_dropout = pass->residual_dropout},
     };
 }
 
-enum mh_status mh_training_workspace(const struct mh_model_config *config,
+enum mh_status mh_training_workspace(const struct mh_network *network,
                                      const struct mh_training_pass *pass, size_t *bytes,
                                      struct mh_error *error)
 {
     enum mh_status status = mh_require(error, (const struct mh_pointer[]){{"bytes", bytes}, {0}});
     if (status == MH_OK)
-        status = check_sizes(config, pass, error);
+        status = check_sizes(network, pass, error);
     if (status != MH_OK)
         return status;
-    struct pass_state s = begin(config, pass);
+    struct pass_state s = begin(network, pass);
     struct mh_arena arena = mh_arena_plan();
     status = lay_out(&s, &arena, error);
     return status == MH_OK ? mh_arena_planned(&arena, bytes, error) : status;
@@ -164,12 +164,12 @@ enum mh_status mh_training_workspace(const struct mh_model_config *config,
 
 static const float *parameter(const struct pass_state *s, size_t index)
 {
-    return s->pass->parameters + mh_parameter_at(s->config, index).offset;
+    return s->pass->parameters + mh_parameter_place(s->network, index).offset;
 }
 
 static float *gradient_of(const struct pass_state *s, size_t index)
 {
-    return s->pass->gradient + mh_parameter_at(s->config, index).offset;
+    return s->pass->gradient + mh_parameter_place(s->network, index).offset;
 }
 
 /* Output of layer l - 1; the embeddings for l = 0. */
@@ -213,7 +213,7 @@ static const float *head_input(const struct pass_state *s)
 static void norm_finally(const struct pass_state *s)
 {
     const float *x = hidden(s, s->config->layers);
-    size_t width = s->config->embed_dim, norm = mh_parameter_final_norm(s->config);
+    size_t width = s->config->embed_dim, norm = mh_parameter_final_norm(s->network);
     for (size_t r = 0; r < row_count(s); r++)
         mh_row_layer_norm(s->normed + r * width, x + r * width, parameter(s, norm),
                           parameter(s, norm + 1), s->config->norm_epsilon, width);
@@ -222,7 +222,7 @@ static void norm_finally(const struct pass_state *s)
 static void norm_finally_backward(const struct pass_state *s)
 {
     const float *x = hidden(s, s->config->layers);
-    size_t width = s->config->embed_dim, norm = mh_parameter_final_norm(s->config);
+    size_t width = s->config->embed_dim, norm = mh_parameter_final_norm(s->network);
     for (size_t r = 0; r < row_count(s); r++)
         mh_row_layer_norm_gradient(s->d + r * width, gradient_of(s, norm), gradient_of(s, norm + 1),
                                    s->d + r * width, x + r * width, parameter(s, norm),
@@ -245,40 +245,28 @@ static enum mh_status forward(const struct pass_state *s, struct mh_error *error
     }
     if (has_final_norm(s))
         norm_finally(s);
-    struct mh_learned_linear head = head_of(s);
-    mh_learned_linear_forward(&head, s->logits, head_input(s), row_count(s), s->training.scratch);
     return MH_OK;
 }
 
-static size_t count_correct(const struct pass_state *s)
+static void lose(const struct pass_state *s, struct mh_training_result *result)
 {
-    size_t correct = 0, vocabulary = s->config->vocabulary;
-    for (size_t r = 0; r < row_count(s); r++) {
-        const float *logits = s->logits + r * vocabulary;
-        int32_t target = s->pass->targets[r];
-        correct += target >= 0 && logits[target] == mh_row_max(logits, vocabulary);
-    }
-    return correct;
-}
-
-/* The logits become their gradient. */
-static void measure(const struct pass_state *s, struct mh_training_result *result)
-{
-    result->correct = count_correct(s);
-    result->counted = mh_count_targets(s->pass->targets, row_count(s));
-    float factor = s->pass->factor;
-    if (factor == 0.0f && result->counted > 0)
-        factor = 1.0f / (float)result->counted;
-    result->loss = mh_cross_entropy(s->logits, s->logits, s->pass->targets, row_count(s),
-                                    s->config->vocabulary, factor);
+    const struct mh_training_pass *pass = s->pass;
+    struct mh_head_loss loss = {
+        .head = head_of(s),
+        .rows = row_count(s),
+        .x = head_input(s),
+        .targets = pass->targets,
+        .factor = pass->factor,
+        .d = pass->gradient == NULL ? NULL : s->d,
+        .dweight = pass->gradient == NULL ? NULL : gradient_of(s, MH_PARAMETER_WTE),
+        .scratch = s->training.scratch,
+    };
+    mh_head_loss(&loss, result);
 }
 
 static void backward(const struct pass_state *s)
 {
     const struct mh_training_pass *pass = s->pass;
-    struct mh_learned_linear head = head_of(s);
-    mh_learned_linear_backward(&head, s->d, gradient_of(s, MH_PARAMETER_WTE), NULL, s->logits,
-                               head_input(s), row_count(s), s->training.scratch);
     if (has_final_norm(s))
         norm_finally_backward(s);
     for (size_t l = s->config->layers; l-- > 0;) {
@@ -290,29 +278,73 @@ static void backward(const struct pass_state *s)
                                   pass->length, s->config->embed_dim);
 }
 
-enum mh_status mh_training_gradient(const struct mh_model_config *config,
+/* ===== What may be asked for ================================================================ */
+
+static void write_logits(const struct pass_state *s)
+{
+    struct mh_learned_linear head = head_of(s);
+    mh_learned_linear_forward(&head, s->pass->logits, head_input(s), row_count(s),
+                              s->training.scratch);
+}
+
+/* weights [B, H, T, T] of one layer, again from the scores. */
+static void write_attention(const struct pass_state *s, float *weights, const float *scores)
+{
+    const struct mh_training_pass *pass = s->pass;
+    size_t length = pass->length, heads = s->config->heads;
+    for (size_t b = 0; b < pass->batch; b++) {
+        struct mh_range unpadded = mh_mask_unpadded(&pass->mask, b, length);
+        for (size_t row = 0; row < heads * length; row++) {
+            size_t i = row % length, at = (b * heads * length + row) * length;
+            struct mh_key_ranges ranges = mh_mask_ranges(&pass->mask, unpadded, i, i, length);
+            mh_row_copy(weights + at, scores + at, length, &ranges, 0.0f);
+            mh_row_softmax(weights + at, &ranges);
+        }
+    }
+}
+
+static void write_outputs(const struct pass_state *s)
+{
+    const struct mh_training_pass *pass = s->pass;
+    size_t map = row_count(s) * s->config->heads * pass->length;
+    for (size_t l = 0; l < s->config->layers; l++) {
+        const float *scores = s->layers[l].scores;
+        if (pass->attention != NULL)
+            write_attention(s, pass->attention + l * map, scores);
+        if (pass->scores != NULL)
+            memcpy(pass->scores + l * map, scores, map * sizeof *scores);
+    }
+    if (pass->logits != NULL)
+        write_logits(s);
+}
+
+enum mh_status mh_training_gradient(const struct mh_network *network,
                                     const struct mh_training_pass *pass, void *workspace,
                                     size_t workspace_bytes, struct mh_training_result *result,
                                     struct mh_error *error)
 {
     enum mh_status status = mh_require(error, (const struct mh_pointer[]){{"result", result}, {0}});
     if (status == MH_OK)
-        status = check_sizes(config, pass, error);
+        status = check_sizes(network, pass, error);
     if (status != MH_OK)
         return status;
-    struct pass_state s = begin(config, pass);
+    struct pass_state s = begin(network, pass);
     struct mh_arena arena = mh_arena_over(workspace, workspace_bytes);
     status = lay_out(&s, &arena, error);
     if (status == MH_OK)
         status = mh_arena_check(&arena, error);
     if (status == MH_OK)
-        status = check_numbers(config, pass, error);
+        status = check_numbers(&network->model, pass, error);
     if (status == MH_OK)
         status = forward(&s, error);
     if (status != MH_OK)
         return status;
-    measure(&s, result);
-    if (pass->gradient != NULL)
+    write_outputs(&s);
+    *result = (struct mh_training_result){0};
+    if (pass->targets == NULL)
+        return MH_OK;
+    lose(&s, result);
+    if (pass->gradient != NULL && result->counted > 0)
         backward(&s);
     return MH_OK;
 }

@@ -1,6 +1,13 @@
 #include "train/model_parameters.h"
 
+#include "base/error.h"
 #include "base/size.h"
+#include "model/model.h"
+#include "model/weights.h"
+
+#include <math.h>
+
+_Static_assert(MH_PARAMETER_NAME == MH_WEIGHT_NAME, "names fit");
 
 struct shape {
     const char *name;
@@ -49,49 +56,93 @@ size_t mh_parameter_of_layer(size_t layer, enum mh_layer_tensor tensor)
     return MH_PARAMETER_LAYERS + layer * MH_LAYER_TENSORS + (size_t)tensor;
 }
 
-size_t mh_parameter_final_norm(const struct mh_model_config *c)
+size_t mh_parameter_final_norm(const struct mh_network *network)
 {
-    return MH_PARAMETER_LAYERS + c->layers * MH_LAYER_TENSORS;
+    return MH_PARAMETER_LAYERS + network->model.layers * MH_LAYER_TENSORS;
 }
 
-size_t mh_parameter_count(const struct mh_model_config *c)
+bool mh_parameter_is_norm_weight(const struct mh_network *network, size_t index)
 {
-    return mh_parameter_final_norm(c) + (c->norm_position == MH_NORM_PRE ? 2 : 0);
+    size_t final = mh_parameter_final_norm(network);
+    if (index < MH_PARAMETER_LAYERS || index >= final)
+        return index == final;
+    size_t tensor = (index - MH_PARAMETER_LAYERS) % MH_LAYER_TENSORS;
+    return tensor == MH_LAYER_NORM1_WEIGHT || tensor == MH_LAYER_NORM2_WEIGHT;
 }
 
-size_t mh_parameters_size(const struct mh_model_config *c)
+size_t mh_parameter_count(const struct mh_network *network)
 {
+    return mh_parameter_final_norm(network) + (network->model.norm_position == MH_NORM_PRE ? 2 : 0);
+}
+
+size_t mh_parameters_size(const struct mh_network *network)
+{
+    const struct mh_model_config *c = &network->model;
     size_t norm = c->norm_position == MH_NORM_PRE ? mh_size_mul(2, c->embed_dim) : 0;
     return mh_size_add(mh_size_add(embeddings_size(c), layers_size(c, c->layers)), norm);
 }
 
-static struct mh_parameter describe(struct shape shape, int32_t layer, size_t offset)
+static struct mh_place place(struct shape shape, size_t layer, size_t offset)
 {
-    return (struct mh_parameter){.name = shape.name,
-                                 .layer = layer,
-                                 .rows = shape.rows,
-                                 .columns = shape.columns,
-                                 .offset = offset,
-                                 .count = count_of(shape),
-                                 .decays = shape.rows > 0};
+    return (struct mh_place){.suffix = shape.name,
+                             .layer = layer,
+                             .rows = shape.rows,
+                             .columns = shape.columns,
+                             .offset = offset,
+                             .count = count_of(shape)};
 }
 
-struct mh_parameter mh_parameter_at(const struct mh_model_config *c, size_t index)
+struct mh_place mh_parameter_place(const struct mh_network *network, size_t index)
 {
-    size_t width = c->embed_dim;
+    const struct mh_model_config *c = &network->model;
+    size_t width = c->embed_dim, final = mh_parameter_final_norm(network);
     if (index == MH_PARAMETER_WTE)
-        return describe((struct shape){"wte.weight", c->vocabulary, width}, -1, 0);
+        return place((struct shape){"wte.weight", c->vocabulary, width}, MH_NO_LAYER, 0);
     if (index == MH_PARAMETER_WPE)
-        return describe((struct shape){"wpe.weight", c->positions, width}, -1,
-                        c->vocabulary * width);
-    size_t final = mh_parameter_final_norm(c);
+        return place((struct shape){"wpe.weight", c->positions, width}, MH_NO_LAYER,
+                     c->vocabulary * width);
     if (index >= final) {
         size_t offset = embeddings_size(c) + layers_size(c, c->layers) + (index - final) * width;
-        return describe((struct shape){index == final ? "ln_f.weight" : "ln_f.bias", 0, width}, -1,
-                        offset);
+        return place((struct shape){index == final ? "ln_f.weight" : "ln_f.bias", 0, width},
+                     MH_NO_LAYER, offset);
     }
     size_t layer = (index - MH_PARAMETER_LAYERS) / MH_LAYER_TENSORS;
     size_t tensor = (index - MH_PARAMETER_LAYERS) % MH_LAYER_TENSORS;
-    return describe(layer_shape(c, (enum mh_layer_tensor)tensor), (int32_t)layer,
-                    embeddings_size(c) + layers_size(c, layer) + layer_size(c, tensor));
+    return place(layer_shape(c, (enum mh_layer_tensor)tensor), layer,
+                 embeddings_size(c) + layers_size(c, layer) + layer_size(c, tensor));
+}
+
+void mh_parameter_at(const struct mh_network *network, size_t index, struct mh_parameter *parameter)
+{
+    struct mh_place p = mh_parameter_place(network, index);
+    *parameter = (struct mh_parameter){.rows = p.rows,
+                                       .columns = p.columns,
+                                       .offset = p.offset,
+                                       .count = p.count,
+                                       .decays = p.rows > 0};
+    mh_weight_name(parameter->name, "", p.layer, p.suffix);
+}
+
+enum mh_status mh_network_check(const struct mh_network *network, struct mh_error *error)
+{
+    enum mh_status status =
+        mh_require(error, (const struct mh_pointer[]){{"network", network}, {0}});
+    if (status == MH_OK)
+        status = mh_model_check_sizes(&network->model, error);
+    if (status != MH_OK)
+        return status;
+    const struct mh_model_config *c = &network->model;
+    if (c->activation < MH_ACTIVATION_GELU || c->activation > MH_ACTIVATION_RELU)
+        return mh_fail(error, MH_ARGUMENT, "activation is %d: it must be 0 to 2", c->activation);
+    if (c->norm_position != MH_NORM_PRE && c->norm_position != MH_NORM_POST)
+        return mh_fail(error, MH_ARGUMENT, "norm_position is %d: it must be 0 (pre) or 1 (post)",
+                       c->norm_position);
+    if (!(c->norm_epsilon > 0.0f && isfinite(c->norm_epsilon)))
+        return mh_fail(error, MH_ARGUMENT, "norm_epsilon is %g: it must be finite and above 0",
+                       (double)c->norm_epsilon);
+    if (mh_parameters_size(network) > SIZE_MAX / (4 * sizeof(float)))
+        return mh_fail(
+            error, MH_MEMORY,
+            "the network's parameters would exceed the address space: use smaller sizes");
+    return MH_OK;
 }

@@ -1,12 +1,9 @@
-/* The learned numbers of a GPT-2 layout model as one array of floats, so that an optimiser, a norm
- * or a checkpoint is one loop. A gradient is laid out the same. Tensors in order:
- *
- *     wte.weight, wpe.weight, the twelve of each layer h.N.…, and ln_f.weight, ln_f.bias (pre-norm)
- */
+/* Where each tensor of a network lies in its array of parameters: what multihead_train.h does not
+ * show. */
 #ifndef MH_MODEL_PARAMETERS_H
 #define MH_MODEL_PARAMETERS_H
 
-#include "multihead.h"
+#include "multihead_train.h"
 
 #include <stdbool.h>
 
@@ -32,23 +29,21 @@ enum mh_layer_tensor {
         MH_LAYER_TENSORS
 };
 
-struct mh_parameter {
-    const char *name;     /* without "h.N." */
-    int32_t layer;        /* N, or -1 */
-    size_t rows, columns; /* rows 0: a vector */
-    size_t offset, count; /* of its floats in the array */
-    bool decays;          /* matrices do under weight decay; norms and biases do not */
+/* A tensor, its name aside. */
+struct mh_place {
+    const char *suffix; /* without "h.N." */
+    size_t layer;       /* N, or MH_NO_LAYER */
+    size_t rows, columns, offset, count;
 };
 
-size_t mh_parameter_count(const struct mh_model_config *config);
-struct mh_parameter mh_parameter_at(const struct mh_model_config *config, size_t index);
+struct mh_place mh_parameter_place(const struct mh_network *network, size_t index);
 
 /* Index of a layer's tensor, and of the others. */
 enum { MH_PARAMETER_WTE, MH_PARAMETER_WPE, MH_PARAMETER_LAYERS };
 size_t mh_parameter_of_layer(size_t layer, enum mh_layer_tensor tensor);
-size_t mh_parameter_final_norm(const struct mh_model_config *config); /* the bias comes next */
+size_t mh_parameter_final_norm(const struct mh_network *network); /* the bias comes next */
 
-/* Floats of all together; SIZE_MAX if they cannot be counted. */
-size_t mh_parameters_size(const struct mh_model_config *config);
+/* The weight, not the bias, of a layer norm. */
+bool mh_parameter_is_norm_weight(const struct mh_network *network, size_t index);
 
 #endif

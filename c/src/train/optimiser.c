@@ -1,13 +1,15 @@
-#include "train/optimiser.h"
-
+/* One step: sums, norms and clipping of gradients, the learning rate, AdamW and plain descent. */
 #include "kernels/kernels.h"
+#include "train/model_parameters.h"
 
 #include <math.h>
 
-float mh_learning_rate(const struct mh_schedule *s, uint64_t step)
+float mh_learning_rate(const struct mh_schedule *s, uint32_t step)
 {
     if (step < s->warm_up)
         return (float)((double)s->peak * (double)(step + 1) / (double)s->warm_up);
+    if (s->steps == 0)
+        return s->peak;
     if (step >= s->steps)
         return s->floor;
     const double pi = 3.14159265358979323846;
@@ -16,15 +18,30 @@ float mh_learning_rate(const struct mh_schedule *s, uint64_t step)
     return (float)((double)s->floor + ((double)s->peak - (double)s->floor) * share);
 }
 
-float mh_clip_gradient(float *gradient, size_t n, float most)
+void mh_gradient_add(float *sum, const float *gradient, size_t n)
+{
+    mh_row_add(sum, sum, gradient, n);
+}
+
+void mh_gradient_scale(float *gradient, float factor, size_t n)
+{
+    mh_row_scale(gradient, gradient, factor, n);
+}
+
+double mh_gradient_norm(const float *gradient, size_t n)
 {
     double sum = 0.0;
     for (size_t i = 0; i < n; i++)
         sum += (double)gradient[i] * (double)gradient[i];
-    double norm = sqrt(sum);
+    return sqrt(sum);
+}
+
+float mh_gradient_clip(float *gradient, size_t n, float most)
+{
+    double norm = mh_gradient_norm(gradient, n);
     double factor = (double)most / (norm + 1e-6);
     if (most > 0.0f && isfinite(norm) && factor < 1.0)
-        mh_row_scale(gradient, gradient, (float)factor, n);
+        mh_gradient_scale(gradient, (float)factor, n);
     return (float)norm;
 }
 
@@ -47,7 +64,7 @@ static void update_tensor(const struct mh_adamw *adamw, const struct update *u, 
     }
 }
 
-void mh_adamw_step(const struct mh_adamw *adamw, const struct mh_model_config *config, float rate,
+void mh_adamw_step(const struct mh_network *network, const struct mh_adamw *adamw, float rate,
                    struct mh_adamw_state *state, float *parameters, const float *gradient)
 {
     state->step++;
@@ -56,10 +73,23 @@ void mh_adamw_step(const struct mh_adamw *adamw, const struct mh_model_config *c
         .rate = (float)((double)rate / (1.0 - pow((double)adamw->beta1, t))),
         .variance_factor = (float)(1.0 / (1.0 - pow((double)adamw->beta2, t))),
     };
-    for (size_t i = 0; i < mh_parameter_count(config); i++) {
-        struct mh_parameter p = mh_parameter_at(config, i);
-        u.keep = p.decays ? 1.0f - rate * adamw->weight_decay : 1.0f;
+    for (size_t i = 0; i < mh_parameter_count(network); i++) {
+        struct mh_place p = mh_parameter_place(network, i);
+        u.keep = p.rows > 0 ? 1.0f - rate * adamw->weight_decay : 1.0f;
         update_tensor(adamw, &u, parameters + p.offset, state->mean + p.offset,
                       state->variance + p.offset, gradient + p.offset, p.count);
+    }
+}
+
+void mh_sgd_step(const struct mh_network *network, float weight_decay, float rate,
+                 float *parameters, const float *gradient)
+{
+    for (size_t i = 0; i < mh_parameter_count(network); i++) {
+        struct mh_place place = mh_parameter_place(network, i);
+        float keep = place.rows > 0 ? 1.0f - rate * weight_decay : 1.0f;
+        float *p = parameters + place.offset;
+        const float *g = gradient + place.offset;
+        for (size_t e = 0; e < place.count; e++)
+            p[e] = p[e] * keep - rate * g[e];
     }
 }

@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "ops/dropout.h"
 #include "support/reference.h"
+#include "train/model_parameters.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,7 +125,8 @@ void ref_attention(const struct mh_attention *a, double *out, const double *q, s
 /* ===== Model ================================================================================ */
 
 struct ref_model {
-    const struct mh_model_config *config;
+    const struct mh_network *network;
+    const struct mh_model_config *config; /* &network->model */
     const struct mh_training_pass *pass;
     const double *parameters;
     size_t rows;
@@ -141,7 +143,7 @@ static double *ref_numbers(size_t n)
 
 static const double *ref_parameter(const struct ref_model *m, size_t index)
 {
-    return m->parameters + mh_parameter_at(m->config, index).offset;
+    return m->parameters + mh_parameter_place(m->network, index).offset;
 }
 
 static const double *ref_of_layer(const struct ref_model *m, size_t layer,
@@ -173,7 +175,7 @@ static void ref_attend(const struct ref_model *m, size_t layer)
         .scale_mode = m->pass->scale_mode,
         .scale = m->pass->scale,
         .mask = m->pass->mask,
-        .dropout = m->pass->dropout,
+        .dropout = m->pass->attention_dropout,
         .dropout_seed = mh_training_layer_seed(m->pass->dropout_seed, layer),
     };
     ref_linear(m->wide, m->inside, ref_of_layer(m, layer, MH_LAYER_QKV_WEIGHT),
@@ -214,7 +216,7 @@ static void ref_residual(const struct ref_model *m, size_t layer, size_t branch)
     else
         ref_feed_forward(m, layer);
     for (size_t r = 0; r < m->rows; r++)
-        ref_dropout(m->branch + r * width, width, p->dropout,
+        ref_dropout(m->branch + r * width, width, p->residual_dropout,
                     mh_training_layer_seed(p->dropout_seed, layer), r / p->length,
                     m->config->heads + branch, r % p->length);
     for (size_t i = 0; i < m->rows * width; i++)
@@ -223,12 +225,14 @@ static void ref_residual(const struct ref_model *m, size_t layer, size_t branch)
         ref_norm_rows(m, m->x, m->x, norm);
 }
 
-double ref_model_loss(const struct mh_model_config *c, const struct mh_training_pass *pass,
+double ref_model_loss(const struct mh_network *network, const struct mh_training_pass *pass,
                       const double *parameters)
 {
+    const struct mh_model_config *c = &network->model;
     size_t rows = pass->batch * pass->length, narrow = rows * c->embed_dim;
     size_t widest = 3 * c->embed_dim > c->ffn_dim ? 3 * c->embed_dim : c->ffn_dim;
-    struct ref_model m = {c,
+    struct ref_model m = {network,
+                          c,
                           pass,
                           parameters,
                           rows,
@@ -250,7 +254,7 @@ double ref_model_loss(const struct mh_model_config *c, const struct mh_training_
         ref_residual(&m, layer, 1);
     }
     if (c->norm_position == MH_NORM_PRE)
-        ref_norm_rows(&m, m.x, m.x, mh_parameter_final_norm(c));
+        ref_norm_rows(&m, m.x, m.x, mh_parameter_final_norm(network));
     ref_linear(logits, m.x, wte, NULL, rows, c->embed_dim, c->vocabulary, true);
     double loss = ref_cross_entropy(logits, pass->targets, rows, c->vocabulary);
     free(m.x);

@@ -4,8 +4,7 @@
 #ifndef MH_TEST_TRAIN_REFERENCE_H
 #define MH_TEST_TRAIN_REFERENCE_H
 
-#include "multihead.h"
-#include "train/model_gradient.h"
+#include "multihead_train.h"
 
 #include <stdbool.h>
 
@@ -32,9 +31,9 @@ void ref_attention(const struct mh_attention *a, double *out, const double *q, s
 void ref_dropout(double *x, size_t n, float probability, uint32_t seed, size_t a, size_t b,
                  size_t c);
 
-/* The mean loss of a model whose parameters, laid out as in train/model_parameters.h, are doubles;
+/* The mean loss of a network whose parameters, laid out as multihead_train.h says, are doubles;
  * those of the pass are not looked at. */
-double ref_model_loss(const struct mh_model_config *config, const struct mh_training_pass *pass,
+double ref_model_loss(const struct mh_network *network, const struct mh_training_pass *pass,
                       const double *parameters);
 
 #endif
