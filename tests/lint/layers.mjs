@@ -1,12 +1,12 @@
 // The direction of dependencies. In C: base <- simd <- kernels <- ops <- model <- train <- abi, intrinsics only in simd and
-// kernels. In TypeScript: core <- study <- worker <- view <- site. A file may use its own layer and those to its left.
+// kernels. In TypeScript: core <- train <- study <- worker <- view <- site. A file may use its own layer and those to its left.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const C_LAYERS = ['base', 'simd', 'kernels', 'ops', 'model', 'train', 'abi'];
-const WEB_LAYERS = ['src/core', 'src/study', 'src/worker', 'src/view', 'site'];
+const WEB_LAYERS = ['src/core', 'src/train', 'src/study', 'src/worker', 'src/view', 'site'];
 const INTRINSICS = /wasm_simd128\.h|immintrin\.h|arm_neon\.h|\bv128_t\b|\bvector_size\b|\b__builtin_(wasm|ia32)_/;
 
 const faults = [];

@@ -75,11 +75,10 @@ static enum mh_status take_arrays(mh_trainer *t, struct mh_error *error)
 enum mh_status mh_trainer_create(mh_trainer **out, const struct mh_network *network,
                                  const struct mh_trainer_settings *settings, struct mh_error *error)
 {
-    enum mh_status status = mh_require(error, (const struct mh_pointer[]){{"out", out}, {0}});
-    if (status != MH_OK)
-        return status;
+    if (out == NULL)
+        return mh_fail(error, MH_ARGUMENT, "out is NULL");
     *out = NULL;
-    status = mh_network_check(network, error);
+    enum mh_status status = mh_network_check(network, error);
     if (status == MH_OK)
         status = check_settings(settings, error);
     if (status != MH_OK)
@@ -182,7 +181,7 @@ static enum mh_status run(mh_trainer *t, const struct mh_training_pass *pass,
 static enum mh_status check_finite(const mh_trainer *t, const float *array, const char *what,
                                    struct mh_error *error)
 {
-    struct mh_parameter p;
+    struct mh_parameter p = {0};
     size_t index = mh_row_first_nonfinite(array, t->size);
     if (index == t->size)
         return MH_OK;

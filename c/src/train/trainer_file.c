@@ -3,6 +3,8 @@
 #include "base/size.h"
 #include "kernels/kernels.h"
 #include "model/safetensors.h"
+#include "model/weights.h"
+#include "train/model_parameters.h"
 #include "train/trainer.h"
 
 #include <stdint.h>
@@ -181,11 +183,9 @@ static enum mh_status read_parameters(const struct loaded *loaded, const mh_trai
     const char *prefix = find_prefix(&loaded->file);
     enum mh_status status = MH_OK;
     for (size_t i = 0; status == MH_OK && i < mh_parameter_count(&t->network); i++) {
-        struct mh_parameter p;
-        char name[MH_PARAMETER_NAME + 16];
-        mh_parameter_at(&t->network, i, &p);
-        strcpy(name, prefix);
-        strcat(name, p.name);
+        struct mh_place p = mh_parameter_place(&t->network, i);
+        char name[MH_WEIGHT_NAME];
+        mh_weight_name(name, prefix, p.layer, p.suffix);
         status = read_tensor(loaded, name, p.rows, p.columns, loaded->numbers + p.offset, error);
     }
     return status;

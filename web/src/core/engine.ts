@@ -30,13 +30,20 @@ export class Engine {
     this.#function('_initialize')();
     const allocator: Allocator = { malloc: this.#function('malloc'), free: this.#function('free') };
     const memory = instance.exports.memory as WebAssembly.Memory;
-    this.memory = new Memory(memory, allocator, this.#function('mh_layout')());
+    const layouts = [this.#function('mh_layout')()];
+    if (this.trains) layouts.push(this.#function('mh_train_layout')());
+    this.memory = new Memory(memory, allocator, layouts);
     this.build = this.memory.text(this.call('mh_build')) as Build;
     this.#error = this.memory.reserve(this.memory.sizeOf('mh_error'));
     this.statisticNames = {
       row: this.#names('mh_row_statistic_name'),
       head: this.#names('mh_head_statistic_name'),
     };
+  }
+
+  /** Whether it is a wasm that also learns, as `Trainer` needs. */
+  get trains(): boolean {
+    return 'mh_train_layout' in this.#exports;
   }
 
   /** False once the wasm has trapped: then every call throws code `crashed`. */

@@ -13,6 +13,21 @@ export interface LoadEngineOptions extends EngineOptions {
 
 export const ENGINE_OPTIONS: Known<EngineOptions> = { build: true, wasmUrl: true, wasm: true };
 
+/** A kind of wasm: its file is `${name}-${build}.wasm`, beside the package's own modules unless `wasmUrl` says where. */
+export interface Artefact {
+  readonly name: string;
+  readonly urls: Readonly<Record<Build, string>>;
+}
+
+/** Only looks: everything of `c/include/multihead.h`. Bundlers find these files by exactly this form. */
+const ENGINE: Artefact = {
+  name: 'multihead',
+  urls: {
+    simd128: new URL('../wasm/multihead-simd128.wasm', import.meta.url).href,
+    'relaxed-simd': new URL('../wasm/multihead-relaxed-simd.wasm', import.meta.url).href,
+  },
+};
+
 /** Compiled modules by address, so that a page with several elements compiles once. A failure is not kept. */
 const compiled = new Map<string, Promise<WebAssembly.Module>>();
 const shared = new Map<string, Promise<Engine>>();
@@ -32,8 +47,8 @@ export async function loadEngine(options: LoadEngineOptions = {}): Promise<Engin
 }
 
 /** `loadEngine` for a caller that has checked the options, and has more of them. */
-export async function startEngine(options: LoadEngineOptions): Promise<Engine> {
-  const module = options.wasm ? await compileGiven(options.wasm) : await compileBest(options);
+export async function startEngine(options: LoadEngineOptions, artefact: Artefact = ENGINE): Promise<Engine> {
+  const module = options.wasm ? await compileGiven(options.wasm) : await compileBest(options, artefact);
   options.signal?.throwIfAborted();
   const engine = await instantiate(module);
   if (options.wasm && options.build && options.build !== 'auto' && options.build !== engine.build) {
@@ -47,25 +62,25 @@ export async function startEngine(options: LoadEngineOptions): Promise<Engine> {
 }
 
 /** One engine for all who ask with the same options, as long as it has not crashed. */
-export async function sharedEngine(options: EngineOptions = {}): Promise<Engine> {
+export async function sharedEngine(options: EngineOptions = {}, artefact: Artefact = ENGINE): Promise<Engine> {
   checkOptions('the engine', options, ENGINE_OPTIONS);
-  if (options.wasm) return startEngine(options);
-  const key = `${options.build ?? 'auto'} ${options.wasmUrl ?? ''}`;
-  const engine = await remember(shared, key, () => startEngine(options));
+  if (options.wasm) return startEngine(options, artefact);
+  const key = `${artefact.name} ${options.build ?? 'auto'} ${options.wasmUrl ?? ''}`;
+  const engine = await remember(shared, key, () => startEngine(options, artefact));
   if (engine.alive) return engine;
   shared.delete(key);
-  return sharedEngine(options);
+  return sharedEngine(options, artefact);
 }
 
-async function compileBest(options: LoadEngineOptions): Promise<WebAssembly.Module> {
+async function compileBest(options: LoadEngineOptions, artefact: Artefact): Promise<WebAssembly.Module> {
   const [first, ...others] = await candidates(options.build ?? 'auto');
   try {
-    return await compileUrl(urlOf(first, options), options);
+    return await compileUrl(urlOf(first, options, artefact), options);
   } catch (thrown) {
     // A place that serves only SIMD128 is complete for `auto`; any other trouble is told.
     const absent = thrown instanceof MultiheadError && thrown.code === 'wasm-fetch';
     if (others[0] === undefined || !absent) throw thrown;
-    return compileUrl(urlOf(others[0], options), options);
+    return compileUrl(urlOf(others[0], options, artefact), options);
   }
 }
 
@@ -89,12 +104,8 @@ function unsupported(what: string): MultiheadError {
   return new MultiheadError('wasm-unsupported', `this host has ${what}`);
 }
 
-function urlOf(build: Build, options: EngineOptions): string {
-  if (options.wasmUrl !== undefined) return new URL(`multihead-${build}.wasm`, folder(options.wasmUrl)).href;
-  // Bundlers find these files by exactly this form.
-  return build === 'simd128'
-    ? new URL('../wasm/multihead-simd128.wasm', import.meta.url).href
-    : new URL('../wasm/multihead-relaxed-simd.wasm', import.meta.url).href;
+function urlOf(build: Build, { wasmUrl }: EngineOptions, { name, urls }: Artefact): string {
+  return wasmUrl === undefined ? urls[build] : new URL(`${name}-${build}.wasm`, folder(wasmUrl)).href;
 }
 
 /** The absolute address of a folder, with its closing slash. */

@@ -19,6 +19,7 @@ const KIND_INT32 = 2;
 const KIND_UINT32 = 3;
 const KIND_FLOAT = 4;
 const KIND_TEXT = 5;
+const KIND_DOUBLE = 6;
 
 interface Field {
   readonly offset: number;
@@ -60,11 +61,11 @@ export class Memory {
   #chunkSize = SMALLEST_CHUNK;
   #busy = false;
 
-  /** `layout` is the address that `mh_layout()` returns. */
-  constructor(memory: WebAssembly.Memory, allocator: Allocator, layout: number) {
+  /** `layouts` are addresses that `mh_layout()` and its like return. */
+  constructor(memory: WebAssembly.Memory, allocator: Allocator, layouts: readonly number[]) {
     this.#memory = memory;
     this.#allocator = allocator;
-    this.#structures = this.#readLayout(layout);
+    this.#structures = new Map(layouts.flatMap((layout) => [...this.#readLayout(layout)]));
   }
 
   /** Size of the linear memory in bytes. */
@@ -132,6 +133,11 @@ export class Memory {
     return new Int32Array(this.copyOut(address, length * 4));
   }
 
+  /** Writes f32 values over what is there. */
+  setFloats(address: number, data: Float32Array): void {
+    new Float32Array(this.#memory.buffer, address, data.length).set(data);
+  }
+
   uint32(address: number): number {
     return this.#view().getUint32(address, true);
   }
@@ -154,6 +160,7 @@ export class Memory {
     const at = address + offset;
     if (kind === KIND_TEXT) return this.text(at);
     if (kind === KIND_FLOAT) return this.#view().getFloat32(at, true);
+    if (kind === KIND_DOUBLE) return this.#view().getFloat64(at, true);
     if (kind === KIND_INT32) return this.#view().getInt32(at, true);
     return this.uint32(at);
   }
