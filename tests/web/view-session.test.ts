@@ -180,7 +180,7 @@ describe('a session', () => {
     owner.set({ text: 'q r' });
     await owner.settled();
     expect(owner.changes).toHaveLength(before);
-    owner.session.open();
+    owner.session.wake();
     await owner.settled();
     expect(owner.session.answer?.state.text).toBe('q r');
   });

@@ -1,6 +1,6 @@
 /** From an answer to what is drawn: one map a head, or the average of several, with the entropy of its rows. Pure. */
 import type { RunResult } from '../core/types.js';
-import { uneditedMask, visibleCells } from './mask.js';
+import { isMaskEdited, uneditedMask, visibleCells } from './mask.js';
 import type { EntropyUnit, EntropyValues, HeadRef } from './pictures/types.js';
 import type { Answer } from './session.js';
 import type { LensState } from './state.js';
@@ -102,7 +102,7 @@ const union = (masks: readonly Uint8Array[]): Uint8Array =>
 
 function singleMap({ state, result, baseline }: Answer, head: HeadRef, unit: EntropyUnit): ShownMap {
   const visible = visibleCells(state.mask, result.tokens.length, head);
-  const unedited = visibleCells(uneditedMask(state.mask), result.tokens.length, head);
+  const unedited = isMaskEdited(state.mask) && visibleCells(uneditedMask(state.mask), result.tokens.length, head);
   return {
     heads: [head],
     weights: headMap(result.attention, result, head),
@@ -110,7 +110,7 @@ function singleMap({ state, result, baseline }: Answer, head: HeadRef, unit: Ent
     scores: result.scores ? headMap(result.scores, result, head) : null,
     rawScores: result.rawScores ? headMap(result.rawScores, result, head) : null,
     visible,
-    everVisible: union([visible, unedited]),
+    everVisible: unedited ? union([visible, unedited]) : visible,
     rowEntropy: engineRowEntropy(result, head, unit),
   };
 }

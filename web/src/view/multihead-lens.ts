@@ -137,11 +137,14 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   #rendering: ReturnType<typeof setTimeout> | undefined;
   #resizes: ResizeObserver | undefined;
   #visibility: IntersectionObserver | undefined;
+  /** In view, or not far from it. */
+  #near = false;
 
   constructor() {
     super();
     this.theme = 'auto';
     this.controls = 'all';
+    this.#session.rest();
   }
 
   /* ----------------------------------------------------------------------------------- State and attributes */
@@ -349,16 +352,16 @@ export class MultiheadLens extends LitElement implements SessionOwner {
       this.requestUpdate();
     });
     this.#resizes.observe(this);
-    // A lens further down an article loads nothing until it comes near.
+    // A lens further down an article loads nothing until it comes near, and one that is scrolled away rests.
     this.#visibility = new IntersectionObserver(
-      ([entry]) => {
-        if (!entry?.isIntersecting) return;
-        this.#visibility?.disconnect();
-        this.#session.open();
+      (entries) => {
+        this.#near = entries.at(-1)?.isIntersecting ?? false;
+        this.#wakeOrRest();
       },
       { rootMargin: '400px' },
     );
     this.#visibility.observe(this);
+    document.addEventListener('visibilitychange', this.#wakeOrRest);
   }
 
   override disconnectedCallback(): void {
@@ -366,10 +369,17 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     this.removeEventListener('keydown', this.#pressed);
     this.#resizes?.disconnect();
     this.#visibility?.disconnect();
+    document.removeEventListener('visibilitychange', this.#wakeOrRest);
+    this.#near = false;
     clearTimeout(this.#rendering);
     clearTimeout(this.#silence);
     this.#session.close();
   }
+
+  readonly #wakeOrRest = (): void => {
+    if (this.#near && !document.hidden) this.#session.wake();
+    else this.#session.rest();
+  };
 
   readonly #pressed = (event: KeyboardEvent): void => {
     const target = event.composedPath()[0];

@@ -71,6 +71,7 @@ export class Session {
   #busy = false;
   #stale = false;
   #closed = false;
+  #resting = false;
 
   constructor(owner: SessionOwner, supply: ModelSupply) {
     this.#owner = owner;
@@ -81,7 +82,7 @@ export class Session {
   refresh(): void {
     this.#stale = true;
     const failed = this.status.kind === 'failed' && this.model === null && this.#address === this.#owner.state.model;
-    if (!failed && !this.#busy && !this.#closed) void this.#work();
+    if (!failed && !this.#busy && !this.#closed && !this.#resting) void this.#work();
   }
 
   /** The next text is not a change of the old one: positions in the state are meant for it as they stand. */
@@ -100,18 +101,28 @@ export class Session {
   /** No more calls to the owner. The model stays loaded for others. */
   close(): void {
     this.#closed = true;
+    this.#resting = true;
   }
 
-  /** Goes on after `close`. */
-  open(): void {
+  /** Nobody sees the answer: what is asked from now on waits for `wake`. */
+  rest(): void {
+    this.#resting = true;
+  }
+
+  /** Starts, or goes on after `rest` or `close`, with what was asked meanwhile. */
+  wake(): void {
+    if (!this.#resting) return;
+    this.#resting = false;
+    // Nothing has been asked yet, or what was asked is forgotten.
+    const first = this.#closed || this.status.kind === 'loading';
     this.#closed = false;
-    this.refresh();
+    if (first || this.#stale) this.refresh();
   }
 
   async #work(): Promise<void> {
     this.#busy = true;
     try {
-      while (this.#stale && !this.#closed) await this.#answer();
+      while (this.#stale && !this.#closed && !this.#resting) await this.#answer();
     } catch (error) {
       this.#set({ kind: 'failed', error });
     } finally {

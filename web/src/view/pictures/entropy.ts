@@ -8,9 +8,11 @@ import { axisBottom, axisLeft } from 'd3-axis';
 import { type ScaleBand, type ScaleLinear, scaleBand, scaleLinear } from 'd3-scale';
 import { select } from 'd3-selection';
 import { css, html, LitElement, nothing, svg, type TemplateResult } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import { emit } from './emit.js';
 import { formatNumber, formatTick } from './format.js';
 import { headsKey } from './grid-nav.js';
+import { Settled } from './settled.js';
 import { pictureStyles, ThemeController } from './theme.js';
 import type { EntropyProperties, EntropyValues, HeadRef, Words } from './types.js';
 import { picturesEn, unitName, wordsFrom } from './words.js';
@@ -122,8 +124,11 @@ export class EntropyElement extends LitElement implements EntropyProperties {
   #lit: HeadRef | null = null;
   #at: HeadRef | null = null;
   #chart: Chart | null = null;
+  /** What the axes were drawn for: they stay while one types, except for the maximum. */
+  #axes = '';
 
   readonly #surroundings = new ThemeController(this, () => this.requestUpdate());
+  readonly #settled = new Settled<EntropyValues>(this);
 
   constructor() {
     super();
@@ -137,12 +142,16 @@ export class EntropyElement extends LitElement implements EntropyProperties {
 
   protected override render(): TemplateResult {
     const { layers, heads, entropy, words } = this;
-    if (!entropy || layers === 0) return html``;
+    if (!entropy || layers === 0) {
+      this.#axes = '';
+      return html``;
+    }
     if (entropy.values.length !== layers * heads) {
       const sizes = `${layers} layers × ${heads} heads`;
       throw new RangeError(`<mh-entropy>: ${entropy.values.length} entropies for ${sizes}`);
     }
     const unit = unitName(entropy.unit, words);
+    const spoken = this.#settled.of(entropy);
     const chart = chartOf(this.#surroundings.width || 320, layers, heads, entropy);
     this.#chart = chart;
     // Focus is heard of around the SVG: an element inside that listens to it would be a tab stop itself.
@@ -165,15 +174,15 @@ export class EntropyElement extends LitElement implements EntropyProperties {
           aria-label=${words('entropyLabel', { unit })}
           @keydown=${this.#pressed}
         >
-          ${chart.dots.map((dot) => this.#dot(dot, unit))}
+          ${chart.dots.map((dot, index) => this.#dot(dot, spoken.values[index] ?? dot.value, unitName(spoken.unit, words)))}
         </g>
         ${this.#note(chart)}
       </svg></div>
-      ${this.#table(chart, unit)}`;
+      ${guard([spoken, layers, heads, words], () => this.#table(spoken))}`;
   }
 
   #mean(layer: number, { across, up, dots }: Chart): TemplateResult {
-    const value = mean(dots, layer);
+    const value = mean(dots.filter((dot) => dot.layer === layer).map((dot) => dot.value));
     const x = across(layer) as number;
     return svg`<g class="mean">
       <line x1=${x} x2=${x + across.bandwidth()} y1=${up(value)} y2=${up(value)}></line>
@@ -181,7 +190,8 @@ export class EntropyElement extends LitElement implements EntropyProperties {
     </g>`;
   }
 
-  #dot(dot: Dot, unit: string): TemplateResult {
+  /** `spoken` is the value in its name. */
+  #dot(dot: Dot, spoken: number, unit: string): TemplateResult {
     const place = this.selected.findIndex((other) => isSame(dot, other));
     const marks = {
       selected: place >= 0,
@@ -193,7 +203,7 @@ export class EntropyElement extends LitElement implements EntropyProperties {
     const name = this.words('headEntropyName', {
       layer: dot.layer + 1,
       head: dot.head + 1,
-      entropy: formatNumber(dot.value),
+      entropy: formatNumber(spoken),
       unit,
     });
     return svg`<circle
@@ -220,8 +230,10 @@ export class EntropyElement extends LitElement implements EntropyProperties {
     return svg`<text class="note" aria-hidden="true" x=${x} y=${dot.y} dy=".35em" text-anchor=${anchor}>${text}</text>`;
   }
 
-  #table({ dots }: Chart, unit: string): TemplateResult {
+  #table(entropy: EntropyValues): TemplateResult {
     const { layers, heads, words } = this;
+    const unit = unitName(entropy.unit, words);
+    const rows = range(layers).map((layer) => [...entropy.values.subarray(layer * heads, (layer + 1) * heads)]);
     return html`<table class="hidden-words">
       <caption>${words('entropyLabel', { unit })}</caption>
       <thead>
@@ -232,11 +244,11 @@ export class EntropyElement extends LitElement implements EntropyProperties {
         </tr>
       </thead>
       <tbody>
-        ${range(layers).map(
-          (layer) => html`<tr>
+        ${rows.map(
+          (values, layer) => html`<tr>
             <th scope="row">${words('layerName', { layer: layer + 1 })}</th>
-            ${dots.filter((dot) => dot.layer === layer).map((dot) => html`<td>${formatNumber(dot.value)}</td>`)}
-            <td>${formatNumber(mean(dots, layer))}</td>
+            ${values.map((value) => html`<td>${formatNumber(value)}</td>`)}
+            <td>${formatNumber(mean(values))}</td>
           </tr>`,
         )}
       </tbody>
@@ -246,6 +258,9 @@ export class EntropyElement extends LitElement implements EntropyProperties {
   protected override updated(): void {
     const chart = this.#chart;
     if (!chart || !this.entropy) return;
+    const axes = [chart.width, this.layers, this.entropy.max].join();
+    if (axes === this.#axes) return;
+    this.#axes = axes;
     const root = select(this.renderRoot.querySelector('svg'));
     root
       .select<SVGGElement>('.axis.x')
@@ -304,6 +319,7 @@ export class EntropyElement extends LitElement implements EntropyProperties {
   }
 
   readonly #focused = (event: FocusEvent): void => {
+    this.#settled.settle();
     const { layer, head } = (event.target as SVGElement).dataset;
     this.#light({ layer: Number(layer), head: Number(head) });
   };
@@ -344,10 +360,7 @@ function chartOf(width: number, layers: number, heads: number, { values, max }: 
   return { width, across, up, dots };
 }
 
-function mean(dots: readonly Dot[], layer: number): number {
-  const values = dots.filter((dot) => dot.layer === layer).map((dot) => dot.value);
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);
 

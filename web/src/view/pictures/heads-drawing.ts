@@ -5,7 +5,7 @@
 import { type ColourScale, closeDifferenceMax, colourScale, roundMax } from './colour.js';
 import { formatNumber } from './format.js';
 import { cellPixels, toImage } from './map-pixels.js';
-import { drawOnPage } from './sheet.js';
+import { drawSoon } from './page-canvas.js';
 import type { PictureTheme } from './theme.js';
 import type { Measure } from './token-text.js';
 import type { HeadRef, HeadsProperties } from './types.js';
@@ -35,9 +35,9 @@ export interface HeadsLayout {
   readonly height: number;
 }
 
-type Context = OffscreenCanvasRenderingContext2D;
+type Context = CanvasRenderingContext2D;
 
-/** Draws all heads on a canvas, which it resizes to fit. */
+/** Draws all heads on a canvas, which it resizes to fit, once the page has rendered. */
 export function drawHeads(
   canvas: HTMLCanvasElement,
   layout: HeadsLayout,
@@ -51,7 +51,7 @@ export function drawHeads(
   canvas.style.height = `${height / ratio}px`;
   const isAblated = (index: number) =>
     picture.ablated.some(({ layer, head }: HeadRef) => layer * picture.heads + head === index);
-  drawOnPage(canvas, width, height, (context) => {
+  drawSoon(canvas, width, height, (context) => {
     drawMaps(context, layout, picture, theme, isAblated);
     context.scale(ratio, ratio);
     drawEntropies(context, layout, picture, theme, measure, isAblated);

@@ -9,6 +9,7 @@ import { emit } from './emit.js';
 import { formatNumber } from './format.js';
 import { headsKey } from './grid-nav.js';
 import { drawHeads, ENTROPY_FONT_SIZE, type HeadsLayout } from './heads-drawing.js';
+import { Settled } from './settled.js';
 import { pictureStyles, ThemeController, textMeasure } from './theme.js';
 import type { EntropyValues, HeadRef, HeadsProperties, Palette, ScaleType, Words } from './types.js';
 import { picturesEn, unitName, wordsFrom } from './words.js';
@@ -157,6 +158,7 @@ export class HeadsElement extends LitElement implements HeadsProperties {
     this.#layout = null;
     this.#draw();
   });
+  readonly #settled = new Settled<EntropyValues | null>(this);
   /** Where the heads are; null: to be read from the page. */
   #layout: HeadsLayout | null = null;
   /** The one tab stop; null: the first selected head. */
@@ -195,6 +197,7 @@ export class HeadsElement extends LitElement implements HeadsProperties {
   protected override render(): TemplateResult {
     const { layers, heads, words } = this;
     if (layers === 0) return html``;
+    const spoken = this.#settled.of(this.entropy);
     return html`<div
       class="grid ${this.layout}"
       role="grid"
@@ -202,23 +205,24 @@ export class HeadsElement extends LitElement implements HeadsProperties {
       aria-label=${words('headsLabel', { layers, heads })}
       @keydown=${this.#pressed}
       @click=${this.#clicked}
+      @focusin=${this.#focused}
     >
       ${range(layers).map(
         (layer) => html`<div class="layer" role="row">
           <div class="name" role="rowheader" aria-label=${words('layerName', { layer: layer + 1 })}>
             ${words('layerShort', { layer: layer + 1 })}
           </div>
-          ${range(heads).map((head) => this.#head({ layer, head }))}
+          ${range(heads).map((head) => this.#head({ layer, head }, spoken))}
         </div>`,
       )}
       <canvas aria-hidden="true"></canvas>
     </div>`;
   }
 
-  #head(ref: HeadRef): TemplateResult {
+  #head(ref: HeadRef, spoken: EntropyValues | null): TemplateResult {
     const place = this.selected.findIndex((other) => isSame(ref, other));
     const ablated = this.ablated.some((other) => isSame(ref, other));
-    const name = this.#name(ref, ablated);
+    const name = this.#name(ref, spoken, ablated);
     const classes = `head${place === 0 ? ' first' : ''}${ablated ? ' ablated' : ''}`;
     return html`<div
       class=${classes}
@@ -235,8 +239,8 @@ export class HeadsElement extends LitElement implements HeadsProperties {
     </div>`;
   }
 
-  #name({ layer, head }: HeadRef, ablated: boolean): string {
-    const { entropy, words } = this;
+  #name({ layer, head }: HeadRef, entropy: EntropyValues | null, ablated: boolean): string {
+    const { words } = this;
     const values = { layer: layer + 1, head: head + 1 };
     const name = entropy
       ? words('headEntropyName', {
@@ -302,6 +306,8 @@ export class HeadsElement extends LitElement implements HeadsProperties {
       ),
     };
   }
+
+  readonly #focused = (): void => this.#settled.settle();
 
   readonly #clicked = (event: MouseEvent): void => {
     const ref = headOf(event.target);

@@ -7,7 +7,7 @@ import { select } from 'd3-selection';
 import { formatNumber } from './format.js';
 import { LABEL, type PlacedLabel } from './labels.js';
 import type { MapLayout } from './map-layout.js';
-import { drawOnPage } from './sheet.js';
+import { drawSoon } from './page-canvas.js';
 import type { PictureTheme } from './theme.js';
 import type { EntropyValues } from './types.js';
 
@@ -94,7 +94,7 @@ export class LabelPane {
 const ALIGN = { start: 'left', middle: 'center', end: 'right' } as const;
 
 function drawLabels(
-  context: OffscreenCanvasRenderingContext2D,
+  context: CanvasRenderingContext2D,
   labels: readonly PlacedLabel[],
   isMarked: (label: PlacedLabel) => boolean,
   theme: PictureTheme,
@@ -118,12 +118,8 @@ function drawLabels(
   }
 }
 
-/** Places a canvas over a box of its pane and draws it anew, in coordinates of the pane. */
-function drawOver(
-  canvas: HTMLCanvasElement,
-  box: Box,
-  draw: (context: OffscreenCanvasRenderingContext2D) => void,
-): void {
+/** Places a canvas over a box of its pane and has it drawn anew, in coordinates of the pane. */
+function drawOver(canvas: HTMLCanvasElement, box: Box, draw: (context: CanvasRenderingContext2D) => void): void {
   const ratio = devicePixelRatio;
   // Whole device pixels, or the text would be smoothed twice.
   const left = Math.floor(box.left * ratio) / ratio;
@@ -135,7 +131,7 @@ function drawOver(
   style.top = `${top}px`;
   style.width = `${width / ratio}px`;
   style.height = `${height / ratio}px`;
-  drawOnPage(canvas, width, height, (context) => {
+  drawSoon(canvas, width, height, (context) => {
     context.setTransform(ratio, 0, 0, ratio, -left * ratio, -top * ratio);
     draw(context);
   });
@@ -160,7 +156,7 @@ export function drawRowValues(
 }
 
 function drawBars(
-  context: OffscreenCanvasRenderingContext2D,
+  context: CanvasRenderingContext2D,
   entropy: EntropyValues,
   { cell, valuesWidth }: MapLayout,
   { from, to }: { readonly from: number; readonly to: number },

@@ -10,16 +10,18 @@
  * @cssprop --mh-map-max-height - where the map begins to scroll; default: 85vh
  */
 import { html, LitElement, nothing, type PropertyValues, render, type TemplateResult } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import { emit } from './emit.js';
 import { formatTick } from './format.js';
 import { clampPosition, type GridAction, type GridPosition, mapKey } from './grid-nav.js';
-import { mapGrid } from './heatmap-grid.js';
+import { type GridOptions, mapGrid } from './heatmap-grid.js';
 import { MapPointer, type MapPointerHost } from './heatmap-pointer.js';
 import { heatmapStyles } from './heatmap-styles.js';
 import { MapSurface } from './heatmap-surface.js';
 import { mapTable } from './heatmap-table.js';
 import { cellFacts, keyName, queryName, rowSummary, strongestKey } from './map-words.js';
 import { type BrushTarget, type PaintedCell, Stroke } from './paint.js';
+import { Settled } from './settled.js';
 import { type PictureTheme, pictureStyles, ThemeController } from './theme.js';
 import { tokenText } from './token-text.js';
 import type {
@@ -82,6 +84,9 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
 
   readonly #pointer = new MapPointer(this);
   readonly #surroundings = new ThemeController(this, () => this.#redraw());
+  /** What the grid for the keyboard and screen readers says; a new object when that changes. */
+  readonly #settled = new Settled<GridOptions>(this);
+  #grid: GridOptions | null = null;
   #surface: MapSurface | null = null;
   #frameRequest = 0;
 
@@ -210,11 +215,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
               <div class="band row"></div>
               <div class="band column"></div>
               <div class="spot"></div>
-              ${
-                this.weights.length > 0
-                  ? mapGrid({ picture: this.picture, at: this.#at, label, words: this.words })
-                  : nothing
-              }
+              ${this.weights.length > 0 ? this.#gridOf(label) : nothing}
             </div>
             <div class="corner"></div>
             <div class="columns">
@@ -230,6 +231,15 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
       </div>
       <p class="hidden-words" id="help">${this.words('mapHelp')}</p>
       <p class="hidden-words" role="status"></p>`;
+  }
+
+  #gridOf(label: string): unknown {
+    const { picture, words } = this;
+    const grid = { picture, at: this.#at, label, words };
+    const rests = this.#grid && isSamePicture(this.#grid.picture, picture) && this.#grid.label === label;
+    if (!rests || this.#grid?.at !== this.#at || this.#grid.words !== words) this.#grid = grid;
+    const spoken = this.#settled.of(this.#grid ?? grid, this.#focused);
+    return guard([spoken], () => mapGrid(spoken));
   }
 
   #foot(): TemplateResult {
@@ -463,6 +473,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
   readonly #focusIn = (): void => {
     if (this.#focused) return;
     this.#focused = true;
+    this.#settled.settle();
     this.#mark();
     this.#tellCell();
     this.#speakRow();
@@ -490,6 +501,12 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
       if (status) status.textContent = rowSummary(this.picture, row, this.words);
     }, SPEAK_AFTER);
   }
+}
+
+/** The same numbers and names. */
+function isSamePicture(a: MapPicture, b: MapPicture): boolean {
+  const parts = ['queries', 'keys', 'weights', 'baseline', 'visible', 'rowValues', 'selectedQuery'] as const;
+  return parts.every((part) => a[part] === b[part]);
 }
 
 function position(target: BrushTarget): GridPosition {

@@ -6,7 +6,7 @@
 import { type ColourScale, LOG_DECADES, LUT_SIZE, textColourOn } from './colour.js';
 import { formatChange, formatWeight } from './format.js';
 import type { MapLayout, MapWindow } from './map-layout.js';
-import { drawOutside } from './sheet.js';
+import { drawSoon } from './page-canvas.js';
 
 /** The numbers of one map, as far as its pixels need them. All `[T, S]`. */
 export interface CellSource {
@@ -98,24 +98,31 @@ export interface MapInk {
 
 type Context = CanvasRenderingContext2D;
 
-/** Draws a window of a map on a canvas, which it resizes to fit: `devicePixels` a drawn square. */
-export function drawMap(
-  canvas: HTMLCanvasElement,
+interface MapPlace {
+  readonly layout: MapLayout;
+  readonly window: MapWindow;
+  readonly ink: MapInk;
+}
+
+/** Draws a window of a map on a canvas, which it resizes to fit (`devicePixels` a drawn square), once the page has rendered. */
+export function drawMap(canvas: HTMLCanvasElement, source: CellSource, scale: ColourScale, place: MapPlace): void {
+  const { bin, devicePixels } = place.layout;
+  const columns = Math.ceil((place.window.keyTo - place.window.keyFrom) / bin);
+  const rows = Math.ceil((place.window.queryTo - place.window.queryFrom) / bin);
+  drawSoon(canvas, columns * devicePixels, rows * devicePixels, (context) =>
+    drawCells(context, source, scale, place, { columns, rows }),
+  );
+}
+
+function drawCells(
+  context: Context,
   source: CellSource,
   scale: ColourScale,
-  { layout, window, ink }: { readonly layout: MapLayout; readonly window: MapWindow; readonly ink: MapInk },
+  { layout, window, ink }: MapPlace,
+  { columns, rows }: { readonly columns: number; readonly rows: number },
 ): void {
   const { bin, devicePixels } = layout;
-  const columns = Math.ceil((window.keyTo - window.keyFrom) / bin);
-  const rows = Math.ceil((window.queryTo - window.queryFrom) / bin);
-  const width = columns * devicePixels;
-  const height = rows * devicePixels;
-  if (canvas.width !== width) canvas.width = width;
-  if (canvas.height !== height) canvas.height = height;
-  const context = canvas.getContext('2d');
-  if (!context || width === 0 || height === 0) return;
-
-  context.clearRect(0, 0, width, height);
+  const [width, height] = [columns * devicePixels, rows * devicePixels];
   const pixelRatio = devicePixels / (layout.cell * bin);
   if (source.visible) {
     const phase = { x: window.keyFrom * devicePixels, y: window.queryFrom * devicePixels, pixelRatio };
@@ -127,11 +134,7 @@ export function drawMap(
 
   if (layout.cell >= GRID_FROM) drawGrid(context, ink, { columns, rows, devicePixels });
   if (layout.cell < NUMBERS_FROM) return;
-  const numbers = drawOutside(width, height, (sheet) =>
-    drawNumbers(sheet, source, { pixels, columns, window, layout, ink, scale, pixelRatio }),
-  );
-  context.drawImage(numbers, 0, 0);
-  numbers.close();
+  drawNumbers(context, source, { pixels, columns, window, layout, ink, scale, pixelRatio });
 }
 
 /** Cells from this size get lines between them. */
@@ -162,22 +165,48 @@ const HATCH = { distance: 5, width: 0.8 };
 /** Fills with diagonal lines that continue from window to window: `x`, `y` is the canvas's place in the whole map. */
 export function fillHatch(
   context: Context,
-  { paper, line, ink, strong }: Pick<MapInk, 'paper' | 'line' | 'ink' | 'strong'>,
+  ink: Pick<MapInk, 'paper' | 'line' | 'ink' | 'strong'>,
   { width, height }: { readonly width: number; readonly height: number },
   { x, y, pixelRatio }: { readonly x: number; readonly y: number; readonly pixelRatio: number },
 ): void {
   // Whole device pixels, or the distance would be uneven.
   const distance = Math.max(4, Math.round(HATCH.distance * pixelRatio));
-  context.fillStyle = paper;
-  context.fillRect(0, 0, width, height);
-  context.strokeStyle = strong ? ink : line;
-  context.lineWidth = Math.max(1, HATCH.width * pixelRatio);
-  context.beginPath();
-  for (let start = -((x + y) % distance); start < width + height; start += distance) {
-    context.moveTo(start + 0.5, -0.5);
-    context.lineTo(start - height - 0.5, height + 0.5);
+  const pattern = context.createPattern(hatchTile(ink, distance, pixelRatio), 'repeat');
+  if (!pattern) return;
+  const shift = (x + y) % distance;
+  context.setTransform(1, 0, 0, 1, -shift, 0);
+  context.fillStyle = pattern;
+  context.fillRect(shift, 0, width, height);
+  context.setTransform(1, 0, 0, 1, 0, 0);
+}
+
+let tile: { readonly key: string; readonly canvas: HTMLCanvasElement } | undefined;
+
+/** One period of the hatching: a square with a line from corner to corner, and those of its neighbours that reach in. */
+function hatchTile(
+  { paper, line, ink, strong }: Pick<MapInk, 'paper' | 'line' | 'ink' | 'strong'>,
+  distance: number,
+  pixelRatio: number,
+): HTMLCanvasElement {
+  const key = [paper, strong ? ink : line, distance, pixelRatio].join();
+  if (tile?.key === key) return tile.canvas;
+  const canvas = document.createElement('canvas');
+  canvas.width = canvas.height = distance;
+  const context = canvas.getContext('2d');
+  if (context) {
+    context.fillStyle = paper;
+    context.fillRect(0, 0, distance, distance);
+    context.strokeStyle = strong ? ink : line;
+    context.lineWidth = Math.max(1, HATCH.width * pixelRatio);
+    context.beginPath();
+    for (const start of [0, distance, 2 * distance]) {
+      context.moveTo(start + distance, -distance);
+      context.lineTo(start - 2 * distance, 2 * distance);
+    }
+    context.stroke();
   }
-  context.stroke();
+  tile = { key, canvas };
+  return canvas;
 }
 
 /** Lines of paper between the cells, a device pixel wide. */
@@ -204,7 +233,7 @@ interface NumberedCells {
 }
 
 /** The weight (or difference) in every visible cell, in black or white by contrast. */
-function drawNumbers(context: OffscreenCanvasRenderingContext2D, source: CellSource, cells: NumberedCells): void {
+function drawNumbers(context: Context, source: CellSource, cells: NumberedCells): void {
   const { pixels, columns, window, layout, ink, pixelRatio } = cells;
   context.font = `${Math.round(11 * pixelRatio)}px ${ink.font}`;
   context.textAlign = 'center';

@@ -1,5 +1,6 @@
 /** Controls on the arithmetic: the scale, the temperature, and heads switched off. */
 import { html, nothing, type TemplateResult } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import type { AblationKind } from '../../core/types.js';
 import { formatNumber } from '../pictures/format.js';
 import { ablateSelected, ablationKinds, ablationOf, primaryHead, temperatureRange } from '../state.js';
@@ -7,7 +8,13 @@ import type { LensContext } from './context.js';
 import { numberField, segments, slider } from './fields.js';
 import { headList } from './heads.js';
 
-export function arithmetic(lens: LensContext): TemplateResult {
+/** Rendered only when something about it changes: typing does not concern it. */
+export function arithmetic(lens: LensContext): unknown {
+  const { scale, temperature, ablations, heads } = lens.state;
+  return guard([scale, temperature, ablations, heads, lens.model, lens.t], () => panel(lens));
+}
+
+function panel(lens: LensContext): TemplateResult {
   return html`
     <section class="panel" part="arithmetic" aria-labelledby="arithmetic-title">
       <h2 id="arithmetic-title">${lens.t('arithmetic')}</h2>

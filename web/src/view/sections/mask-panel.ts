@@ -1,5 +1,6 @@
 /** Presets of the mask, the tools that paint it, and undo. */
 import { html, nothing, type TemplateResult } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import type { ModelInfo } from '../../core/types.js';
 import { countPainted, isMaskEdited, type Mask, type Preset, presets } from '../mask.js';
 import type { Tool } from '../pictures/types.js';
@@ -7,7 +8,13 @@ import { choosePreset, redo, resetMask, setMask, tools, undo } from '../state.js
 import type { LensContext } from './context.js';
 import { choiceList, segments, slider } from './fields.js';
 
-export function maskPanel(lens: LensContext): TemplateResult {
+/** Rendered only when something about it changes: typing does not concern it. */
+export function maskPanel(lens: LensContext): unknown {
+  const { mask, history, tool, paintScope } = lens.state;
+  return guard([mask, history, tool, paintScope, lens.model, lens.t], () => panel(lens));
+}
+
+function panel(lens: LensContext): TemplateResult {
   const { state, t } = lens;
   const untrained = isTrained(state.mask, lens.model?.info) ? nothing : html`<em>${t('mask.untrained')}</em>`;
   return html`

@@ -1,5 +1,6 @@
 /** The text field, the examples, and the tokens as chips with the chosen row's weights as bars over them. */
 import { html, noChange, nothing, type TemplateResult } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import { live } from 'lit/directives/live.js';
 import type { Token } from '../../core/types.js';
 import { examples, withExample } from '../examples.js';
@@ -18,7 +19,7 @@ export function sentence(lens: LensContext): TemplateResult {
   const { t } = lens;
   return html`
     <section class="sentence" part="sentence" aria-label=${t('sentence')}>
-      <div class="write">${field(lens)} ${exampleList(lens)} ${tokenTool(lens)} ${count(lens)}</div>
+      <div class="write">${field(lens)} ${guard([t], () => exampleList(lens))} ${tokenTool(lens)} ${count(lens)}</div>
       <div
         class="chips"
         role="group"

@@ -1,5 +1,6 @@
 /** The middle of the lens: the chosen view of the selected heads, or what stands in its way. */
 import { html, nothing, type TemplateResult } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import type { ShownMap } from '../maps.js';
 import { paint, scopeOf } from '../mask.js';
 import { differenceMax, roundMax, weightMax } from '../pictures/colour.js';
@@ -15,16 +16,7 @@ export function stage(lens: LensContext): TemplateResult {
   const { state, t } = lens;
   return html`
     <section class="stage" part="stage" aria-label=${t('view')}>
-      <div class="row spread">
-        ${segments<View>({
-          name: 'view',
-          label: t('view'),
-          value: state.view,
-          choices: views.map((view) => ({ value: view, label: t(`view.${view}`) })),
-          choose: (view) => lens.set((now) => ({ ...now, view })),
-        })}
-        ${colourTools(lens)}
-      </div>
+      ${guard([state.view, state.palette, state.scaleType, state.asTable, t], () => pictureTools(lens))}
       <div class="row title">
         <h2>${state.heads.length === 1 || state.combine === 'average' ? mapName(state.heads, lens) : headList(state.heads, t)}</h2>
         <p class="hint" role="status">${lens.message || hint(lens)}</p>
@@ -35,6 +27,22 @@ export function stage(lens: LensContext): TemplateResult {
         <p class="caveat" part="caveat">${t('caveat')}</p>
       </div>
     </section>
+  `;
+}
+
+function pictureTools(lens: LensContext): TemplateResult {
+  const { state, t } = lens;
+  return html`
+    <div class="row spread">
+      ${segments<View>({
+        name: 'view',
+        label: t('view'),
+        value: state.view,
+        choices: views.map((view) => ({ value: view, label: t(`view.${view}`) })),
+        choose: (view) => lens.set((now) => ({ ...now, view })),
+      })}
+      ${colourTools(lens)}
+    </div>
   `;
 }
 
