@@ -278,6 +278,18 @@ struct mh_linear_weights {
     const float *bias; /* [out], or NULL */
 };
 
+/* How linear layers are computed.
+ *
+ * MH_INT8: every weight [out, in] is rounded once to 127 levels an output channel, every input row
+ * anew to 255 levels between its smallest and largest number; their products are sums of exact
+ * integers, and all builds and machines give the same bits for the same input. Weights take a quarter
+ * of the memory. A row that holds NaN or infinity gives NaN. Attention itself, norms and activations
+ * stay in f32. */
+enum mh_precision {
+    MH_F32 = 0,
+    MH_INT8 = 1,
+};
+
 struct mh_multihead_config {
     size_t embed_dim, key_dim, value_dim; /* widths of query, key and value inputs; 0 = embed_dim */
     size_t heads, kv_heads;               /* heads divides embed_dim, kv_heads divides heads */
@@ -288,6 +300,8 @@ struct mh_multihead_config {
     const float *bias_key,
         *bias_value;            /* [G*D] each, a learned extra key and value; both or neither */
     int32_t add_zero_attention; /* 1: an extra key and value of zeros */
+    int32_t precision;          /* enum mh_precision, of all projections; of a block, of its
+                                   feed-forward part too */
 };
 
 typedef struct mh_multihead mh_multihead;
@@ -423,6 +437,8 @@ struct mh_model_config {
     int32_t activation;    /* enum mh_activation */
     int32_t norm_position; /* enum mh_norm_position; MH_NORM_PRE has a final norm ln_f */
     float norm_epsilon;
+    int32_t precision; /* enum mh_precision: of all linear layers, the tied head among them. The
+                          embedding that tokens look up keeps 15 bits a number beside MH_INT8 */
 };
 
 typedef struct mh_model mh_model;

@@ -46,7 +46,8 @@
         MULTIHEAD_LINEAR(outer, path, base, value), MULTIHEAD_LINEAR(outer, path, base, out),      \
         AT(outer, path, base, mh_multihead_config, bias_key),                                      \
         AT(outer, path, base, mh_multihead_config, bias_value),                                    \
-        AT(outer, path, base, mh_multihead_config, add_zero_attention)
+        AT(outer, path, base, mh_multihead_config, add_zero_attention),                            \
+        AT(outer, path, base, mh_multihead_config, precision)
 
 static const struct mh_field layout[] = {
     STRUCTURE(mh_error),

@@ -53,6 +53,7 @@
         AT(outer, path, base, mh_model_config, positions),                                         \
         AT(outer, path, base, mh_model_config, activation),                                        \
         AT(outer, path, base, mh_model_config, norm_position),                                     \
-        AT(outer, path, base, mh_model_config, norm_epsilon)
+        AT(outer, path, base, mh_model_config, norm_epsilon),                                      \
+        AT(outer, path, base, mh_model_config, precision)
 
 #endif

@@ -70,13 +70,16 @@ struct storage {
     float *norm_weight[2], *norm_bias[2];
 };
 
-static struct storage lay_out_storage(struct mh_arena *arena, size_t embed_dim, size_t ffn_dim)
+static struct storage lay_out_storage(struct mh_arena *arena, int32_t precision, size_t embed_dim,
+                                      size_t ffn_dim)
 {
     struct storage storage;
-    storage.in_packed = mh_arena_floats(arena, mh_linear_packed_size(embed_dim, ffn_dim));
-    storage.in_bias = mh_arena_floats(arena, mh_linear_columns(ffn_dim));
-    storage.out_packed = mh_arena_floats(arena, mh_linear_packed_size(ffn_dim, embed_dim));
-    storage.out_bias = mh_arena_floats(arena, mh_linear_columns(embed_dim));
+    storage.in_packed =
+        mh_arena_floats(arena, mh_linear_packed_size(precision, embed_dim, ffn_dim));
+    storage.in_bias = mh_arena_floats(arena, mh_linear_columns(precision, ffn_dim));
+    storage.out_packed =
+        mh_arena_floats(arena, mh_linear_packed_size(precision, ffn_dim, embed_dim));
+    storage.out_bias = mh_arena_floats(arena, mh_linear_columns(precision, embed_dim));
     for (int i = 0; i < 2; i++) {
         storage.norm_weight[i] = mh_arena_floats(arena, embed_dim);
         storage.norm_bias[i] = mh_arena_floats(arena, embed_dim);
@@ -100,8 +103,9 @@ static enum mh_status store_weights(mh_block *block, const struct mh_block_confi
                                     struct mh_error *error)
 {
     size_t width = config->attention.embed_dim, ffn_dim = config->ffn_dim, bytes;
+    int32_t precision = config->attention.precision;
     struct mh_arena plan = mh_arena_plan();
-    lay_out_storage(&plan, width, ffn_dim);
+    lay_out_storage(&plan, precision, width, ffn_dim);
     enum mh_status status = mh_arena_planned(&plan, &bytes, error);
     if (status != MH_OK)
         return status;
@@ -110,10 +114,11 @@ static enum mh_status store_weights(mh_block *block, const struct mh_block_confi
         return mh_fail(error, MH_MEMORY, "no memory for %zu bytes of weights", bytes);
 
     struct mh_arena arena = mh_arena_over(block->storage, bytes);
-    struct storage to = lay_out_storage(&arena, width, ffn_dim);
+    struct storage to = lay_out_storage(&arena, precision, width, ffn_dim);
     block->ffn = (struct mh_feed_forward){
-        .in = mh_linear_pack(&config->ffn_in, width, ffn_dim, to.in_packed, to.in_bias),
-        .out = mh_linear_pack(&config->ffn_out, ffn_dim, width, to.out_packed, to.out_bias),
+        .in = mh_linear_pack(precision, &config->ffn_in, width, ffn_dim, to.in_packed, to.in_bias),
+        .out =
+            mh_linear_pack(precision, &config->ffn_out, ffn_dim, width, to.out_packed, to.out_bias),
         .activation = config->activation,
     };
     block->norm1 = copy_norm(&config->norm1, to.norm_weight[0], to.norm_bias[0], width);
@@ -139,7 +144,9 @@ enum mh_status mh_block_create(mh_block **out, const struct mh_block_config *con
     block->heads = config->attention.heads;
     block->norm_position = config->norm_position;
     block->norm_epsilon = config->norm_epsilon;
-    status = mh_multihead_create(&block->attention, &config->attention, error);
+    status = mh_linear_check(config->attention.precision, config->ffn_dim, error);
+    if (status == MH_OK)
+        status = mh_multihead_create(&block->attention, &config->attention, error);
     if (status == MH_OK)
         status = store_weights(block, config, error);
     if (status != MH_OK) {
@@ -169,6 +176,7 @@ struct scratch {
     float *ffn_normed; /* … and, in the same place, [FFN_ROWS, E] */
     float *ffn_hidden; /* [FFN_ROWS, F] */
     float *ffn_out;    /* [FFN_ROWS, E] */
+    void *ffn_linear;  /* of its linear layers */
 };
 
 static struct mh_multihead_pass attention_pass(const mh_block *block,
@@ -232,6 +240,7 @@ static enum mh_status lay_out(const mh_block *block, const struct mh_block_pass 
     scratch->ffn_normed = mh_arena_floats(arena, mh_size_mul(ffn_rows, block->embed_dim));
     scratch->ffn_hidden = mh_arena_floats(arena, mh_size_mul(ffn_rows, block->ffn.in.out));
     scratch->ffn_out = mh_arena_floats(arena, mh_size_mul(ffn_rows, block->embed_dim));
+    scratch->ffn_linear = mh_arena_take(arena, mh_feed_forward_scratch(&block->ffn, ffn_rows), 1);
     return MH_OK;
 }
 
@@ -312,7 +321,7 @@ static void add_feed_forward(const mh_block *block, const struct mh_block_pass *
     if (pre)
         norm_rows(block, &block->norm2, scratch->ffn_normed, output, rows);
     mh_feed_forward_rows(&block->ffn, scratch->ffn_out, pre ? scratch->ffn_normed : output,
-                         scratch->ffn_hidden, rows);
+                         scratch->ffn_hidden, rows, scratch->ffn_linear);
     for (size_t r = 0; r < rows; r++) {
         float *branch = scratch->ffn_out + r * width;
         drop_branch(block, pass, FFN_BRANCH, branch, first + r);

@@ -12,8 +12,11 @@ struct mh_feed_forward {
 /* x = activation(x), in place; activation is an enum mh_activation. */
 void mh_activate(int32_t activation, float *x, size_t n);
 
+/* Bytes of `scratch` for so many rows. */
+size_t mh_feed_forward_scratch(const struct mh_feed_forward *ffn, size_t rows);
+
 /* out [rows, E] from x [rows, E]; `hidden` is scratch of [rows, F]. out may not overlap x. */
 void mh_feed_forward_rows(const struct mh_feed_forward *ffn, float *out, const float *x,
-                          float *hidden, size_t rows);
+                          float *hidden, size_t rows, void *scratch);
 
 #endif

@@ -162,6 +162,7 @@ static struct mh_block_config block_config(const struct mh_model_config *config,
                 .key = conv1d(qkv, qkv_bias, e + 2 * kv, e),
                 .value = conv1d(qkv, qkv_bias, e + 2 * kv, e + kv),
                 .out = conv1d(tensors[ATTN_C_PROJ_WEIGHT], tensors[ATTN_C_PROJ_BIAS], e, 0),
+                .precision = config->precision,
             },
         .ffn_dim = config->ffn_dim,
         .ffn_in = conv1d(tensors[C_FC_WEIGHT], tensors[C_FC_BIAS], config->ffn_dim, 0),
@@ -204,7 +205,10 @@ static enum mh_status load_embedding(const struct loader *loader)
     struct mh_embedding *embedding = &loader->model->embedding;
     size_t v = config->vocabulary, e = config->embed_dim;
     float *tokens;
-    *embedding = (struct mh_embedding){.vocabulary = v, .positions = config->positions, .width = e};
+    *embedding = (struct mh_embedding){.vocabulary = v,
+                                       .positions = config->positions,
+                                       .width = e,
+                                       .precision = config->precision};
     enum mh_status status =
         read_global(loader, "wpe.weight", config->positions, e, &embedding->position);
     if (status == MH_OK)
@@ -212,12 +216,7 @@ static enum mh_status load_embedding(const struct loader *loader)
     if (status != MH_OK)
         return status;
 
-    size_t floats = mh_embedding_packed_size(v, e);
-    embedding->packed = malloc(mh_size_mul(floats, sizeof(float)));
-    if (embedding->packed != NULL)
-        mh_pack(embedding->packed, tokens, e, v, 1, e); /* wteᵀ */
-    else
-        status = mh_fail(loader->error, MH_MEMORY, "no memory for %zu packed numbers", floats);
+    status = mh_embedding_create(embedding, tokens, loader->error);
     free(tokens);
     return status;
 }
@@ -283,6 +282,7 @@ void mh_model_free(mh_model *model)
     for (size_t layer = 0; layer < model->config.layers; layer++)
         mh_block_free(model->blocks[layer]);
     free(model->embedding.packed);
+    free(model->embedding.remainder);
     free(model->embedding.position);
     free(model->norm_weight);
     free(model->norm_bias);

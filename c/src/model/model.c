@@ -85,6 +85,7 @@ struct scratch {
     int32_t *attention_heads, *score_heads; /* [H], those chosen of one layer */
     void *block;                            /* the workspace of one block */
     size_t block_bytes;
+    void *head; /* scratch of the head, in the same place */
 };
 
 /* Chosen maps of one layer, within those of all layers. */
@@ -196,7 +197,12 @@ static enum mh_status lay_out(const mh_model *model, const struct mh_model_pass 
     scratch->chosen = chosen ? mh_arena_floats(arena, mh_size_mul(pass->logit_count, width)) : NULL;
     scratch->attention_heads = mh_arena_take(arena, model->config.heads, sizeof(int32_t));
     scratch->score_heads = mh_arena_take(arena, model->config.heads, sizeof(int32_t));
+    size_t mark = mh_arena_mark(arena);
     scratch->block = mh_arena_take(arena, scratch->block_bytes, 1);
+    mh_arena_release(arena, mark);
+    size_t rows = pass->logit_rows != NULL ? pass->logit_count : pass->length;
+    scratch->head = mh_arena_take(
+        arena, pass->logits != NULL ? mh_embedding_scratch(&model->embedding, rows) : 0, 1);
     return MH_OK;
 }
 
@@ -287,7 +293,7 @@ static enum mh_status write_logits(const mh_model *model, const struct mh_model_
                    width * sizeof *state);
         state = scratch->chosen;
     }
-    mh_embedding_logits(&model->embedding, pass->logits, state, rows);
+    mh_embedding_logits(&model->embedding, pass->logits, state, rows, scratch->head);
     return pass->check_finite ? check_rows(MH_TENSOR_LOGITS, pass->logits, rows,
                                            model->config.vocabulary, report, error)
                               : MH_OK;

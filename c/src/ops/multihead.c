@@ -24,7 +24,8 @@ struct scratch {
     struct mh_rows_out projected[MH_IN_PROJECTIONS]; /* [B, H or G, rows, D] */
     float *heads;                                    /* [B, T, E], or NULL: the pass's output */
     uint8_t *uniform_heads;                          /* [H] */
-    void *attention;                                 /* workspace of the attention itself */
+    void *linear;                                    /* scratch of the projections, and, in the */
+    void *attention; /* same place, the workspace of the attention itself */
     size_t attention_bytes;
 };
 
@@ -75,7 +76,8 @@ static struct run run_from(const struct multihead_call *call, size_t first)
 {
     struct run run = {.first = first, .end = first, .rows = call->inputs[first].rows};
     do {
-        run.columns = mh_size_add(run.columns, mh_linear_columns(call->m->in[run.end].out));
+        run.columns = mh_size_add(run.columns, mh_linear_columns(call->m->in[run.end].precision,
+                                                                 call->m->in[run.end].out));
         run.end++;
     } while (run.end < MH_IN_PROJECTIONS &&
              same_input(&call->inputs[first], &call->inputs[run.end]));
@@ -95,7 +97,7 @@ static void lay_out_projections(struct multihead_call *call, struct mh_arena *ar
             call->scratch.projected[i] =
                 (struct mh_rows_out){data, per_batch, call->m->head_dim, run.columns};
             if (data != NULL)
-                data += mh_linear_columns(call->m->in[i].out);
+                data += mh_linear_columns(call->m->in[i].precision, call->m->in[i].out);
         }
     }
 }
@@ -139,6 +141,19 @@ static struct mh_attention attention_of(const struct multihead_call *call)
     return a;
 }
 
+/* Scratch that the largest of the projections needs. */
+static size_t linear_scratch(const struct multihead_call *call)
+{
+    const struct mh_multihead_pass *pass = call->pass;
+    size_t bytes = 0;
+    for (size_t i = 0; i < MH_IN_PROJECTIONS; i++) {
+        size_t rows = mh_size_mul(pass->batch, call->inputs[i].rows);
+        bytes = mh_size_max(bytes, mh_linear_scratch(&call->m->in[i], rows));
+    }
+    size_t rows = mh_size_mul(pass->batch, pass->queries);
+    return mh_size_max(bytes, mh_linear_scratch(&call->m->out, rows));
+}
+
 static enum mh_status lay_out(struct multihead_call *call, struct mh_arena *arena)
 {
     const mh_multihead *m = call->m;
@@ -147,6 +162,9 @@ static enum mh_status lay_out(struct multihead_call *call, struct mh_arena *aren
         call->scratch.heads = mh_arena_floats(
             arena, mh_size_mul(mh_size_mul(call->pass->batch, call->pass->queries), m->embed_dim));
     call->scratch.uniform_heads = mh_arena_take(arena, m->heads, 1);
+    size_t mark = mh_arena_mark(arena);
+    call->scratch.linear = mh_arena_take(arena, linear_scratch(call), 1);
+    mh_arena_release(arena, mark);
 
     struct mh_attention attention = attention_of(call);
     enum mh_status status =
@@ -258,7 +276,8 @@ struct matrix_rows {
 
 /* One product for all the batch where the rows of both sides follow each other evenly. */
 static void project(const struct mh_linear *linear, float *out, struct matrix_rows to,
-                    const float *in, struct matrix_rows from, size_t batch, size_t rows)
+                    const float *in, struct matrix_rows from, size_t batch, size_t rows,
+                    void *scratch)
 {
     if (to.batch_stride == rows * to.row_stride && from.batch_stride == rows * from.row_stride) {
         rows *= batch;
@@ -266,7 +285,7 @@ static void project(const struct mh_linear *linear, float *out, struct matrix_ro
     }
     for (size_t b = 0; b < batch; b++)
         mh_linear_forward(linear, out + b * to.batch_stride, to.row_stride,
-                          in + b * from.batch_stride, from.row_stride, rows);
+                          in + b * from.batch_stride, from.row_stride, rows, scratch);
 }
 
 static void project_inputs(const struct multihead_call *call)
@@ -280,7 +299,7 @@ static void project_inputs(const struct multihead_call *call)
         const struct mh_rows_out *out = &call->scratch.projected[first];
         project(&together, out->data, (struct matrix_rows){out->batch_stride, out->row_stride},
                 input->data, (struct matrix_rows){input->batch_stride, input->row_stride},
-                call->pass->batch, input->rows);
+                call->pass->batch, input->rows, call->scratch.linear);
     }
 }
 
@@ -320,7 +339,7 @@ static void project_output(const struct multihead_call *call)
     project(&call->m->out, pass->output,
             (struct matrix_rows){pass->output_batch_stride, pass->output_row_stride},
             call->scratch.heads, (struct matrix_rows){pass->queries * width, width}, pass->batch,
-            pass->queries);
+            pass->queries, call->scratch.linear);
 }
 
 /* ===== Ablations ============================================================================ */

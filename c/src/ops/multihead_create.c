@@ -83,6 +83,8 @@ static enum mh_status check_config(const struct mh_multihead_config *c, struct m
         if (matrices[i].weights == &c->out && c->out.data == NULL)
             continue;
         status = check_matrix(&matrices[i], error);
+        if (status == MH_OK)
+            status = mh_linear_check(c->precision, matrices[i].in, error);
         if (status != MH_OK)
             return status;
     }
@@ -136,12 +138,13 @@ static struct mh_weight_fault find_fault(const struct mh_multihead_config *c)
 
 /* ===== Packing ============================================================================== */
 
-static size_t floats_needed(const struct matrix *matrices)
+static size_t floats_needed(int32_t precision, const struct matrix *matrices)
 {
     size_t floats = mh_size_mul(2, matrices[MH_IN_KEY].out); /* bias_key, bias_value */
     for (size_t i = 0; i < MATRICES; i++) {
-        floats = mh_size_add(floats, mh_linear_packed_size(matrices[i].in, matrices[i].out));
-        floats = mh_size_add(floats, mh_linear_columns(matrices[i].out));
+        floats =
+            mh_size_add(floats, mh_linear_packed_size(precision, matrices[i].in, matrices[i].out));
+        floats = mh_size_add(floats, mh_linear_columns(precision, matrices[i].out));
     }
     return floats;
 }
@@ -150,17 +153,18 @@ static size_t floats_needed(const struct matrix *matrices)
 static void pack(mh_multihead *m, const struct mh_multihead_config *c,
                  const struct matrix *matrices)
 {
+    int32_t precision = c->precision;
     float *packed = m->data;
     float *bias = m->data;
     for (size_t i = 0; i < MATRICES; i++)
-        bias += mh_linear_packed_size(matrices[i].in, matrices[i].out);
+        bias += mh_linear_packed_size(precision, matrices[i].in, matrices[i].out);
     for (size_t i = 0; i < MATRICES; i++) {
         struct mh_linear *linear = i < MH_IN_PROJECTIONS ? &m->in[i] : &m->out;
         if (matrices[i].weights->data != NULL)
-            *linear =
-                mh_linear_pack(matrices[i].weights, matrices[i].in, matrices[i].out, packed, bias);
-        packed += mh_linear_packed_size(matrices[i].in, matrices[i].out);
-        bias += mh_linear_columns(matrices[i].out);
+            *linear = mh_linear_pack(precision, matrices[i].weights, matrices[i].in,
+                                     matrices[i].out, packed, bias);
+        packed += mh_linear_packed_size(precision, matrices[i].in, matrices[i].out);
+        bias += mh_linear_columns(precision, matrices[i].out);
     }
     if (c->bias_key != NULL) {
         size_t width = matrices[MH_IN_KEY].out;
@@ -182,7 +186,8 @@ enum mh_status mh_multihead_create(mh_multihead **out, const struct mh_multihead
         return status;
     struct matrix matrices[MATRICES];
     list_matrices(config, matrices);
-    size_t bytes = mh_size_add(sizeof **out, mh_size_mul(floats_needed(matrices), sizeof(float)));
+    size_t bytes = mh_size_add(
+        sizeof **out, mh_size_mul(floats_needed(config->precision, matrices), sizeof(float)));
     mh_multihead *m = bytes == SIZE_MAX ? NULL : malloc(bytes);
     if (m == NULL)
         return mh_fail(error, MH_MEMORY, "no memory for the %zu bytes of weights", bytes);
