@@ -55,8 +55,8 @@ extern "C" {
  * overlap inputs unless a function says so.
  *
  * Nothing here keeps a pointer it was given after the call returns, except where the word
- * "borrowed" says so. Handles (mh_multihead, mh_block, mh_model) are made by _create or _load and
- * ended by _free (NULL is fine). Only those calls allocate; forward passes work in a workspace
+ * "borrowed" says so. Handles (mh_multihead, mh_block, mh_model, mh_session) are made by _create or
+ * _load and ended by _free (NULL is fine). Only those calls allocate; forward passes work in a workspace
  * that the caller owns: ask _workspace for its size, reuse it from call to call. A workspace holds
  * nothing between calls. The same build, input and seed give the same bits.
  */
@@ -248,6 +248,11 @@ struct mh_report {
     uint32_t nonfinite_layer; /* for a model: the layer, L after the last; else 0 */
     uint32_t nonfinite_index; /* flat index in the tensor's logical [B, H, rows, D] order */
     float nonfinite_value;
+    /* Of a model's pass: what a session did not have already; without one, everything. A row of a
+     * layer counts if its hidden state after the layer was computed. */
+    uint32_t computed_rows; /* over all layers; L * T is everything */
+    uint32_t first_layer;   /* the first layer with such a row; L if there is none */
+    uint32_t first_row;     /* the first such row of any layer; T if there is none */
 };
 
 /* Bytes of workspace that a forward pass with these sizes needs. Reads the sizes, not the data. */
@@ -449,6 +454,27 @@ enum mh_status mh_model_load(mh_model **out, const struct mh_model_config *confi
                              size_t bytes, struct mh_error *error);
 void mh_model_free(mh_model *model);
 
+/* What a model computed last, kept so that the next pass computes only what can have changed:
+ *
+ *   tokens changed from position p on     the rows that see position p or a later one: with a causal
+ *                                         mask those from p on (so that a token more is one row: the
+ *                                         "KV cache"), with a bidirectional one all of them
+ *   mask changed for some rows of layer l     layer l, from the first of these rows on, and what follows
+ *   ablation changed in layer l               all rows of layer l and what follows
+ *   scale or temperature                      everything but the first projections
+ *
+ * A pass with a session gives what it gives without one, bit by bit; mh_report says how much was
+ * computed. Any passes may follow one another; after one that failed, the next computes everything.
+ * Weights and scores that are asked for again are recomputed from kept queries and keys: what is kept
+ * is linear in the number of tokens. */
+typedef struct mh_session mh_session;
+
+/* A session for passes of at most `positions` tokens, 0 for the model's own limit. The model is
+ * borrowed: free the session first. Errors: ARGUMENT, MEMORY. */
+enum mh_status mh_session_create(mh_session **out, const mh_model *model, size_t positions,
+                                 struct mh_error *error);
+void mh_session_free(mh_session *session);
+
 /* One pass over T tokens. Every output may be NULL. */
 struct mh_model_pass {
     const int32_t *tokens;      /* [T], each 0..V-1 */
@@ -475,6 +501,7 @@ struct mh_model_pass {
     const int32_t *logit_rows; /* [logit_count] positions whose logits are wanted; NULL = all T */
     size_t logit_count;        /* ignored when logit_rows is NULL */
     int32_t check_finite;
+    mh_session *session; /* of this model, with room for T tokens; NULL: everything is computed */
 };
 
 enum mh_status mh_model_workspace(const mh_model *model, const struct mh_model_pass *pass,

@@ -174,8 +174,8 @@ static struct mh_report run_pass(const struct mh_multihead_config *config,
     unsigned char *workspace = malloc(bytes + 3);
     assert_non_null(workspace);
     memset(workspace, 0xff, bytes + 3);
-    if (mh_multihead_forward_ablated(m, pass, ablations, workspace + 3, bytes, &report, &error) !=
-        MH_OK)
+    if (mh_multihead_forward_ablated(m, pass, ablations, NULL, workspace + 3, bytes, &report,
+                                     &error) != MH_OK)
         fail_msg("%s", error.message);
     free(workspace);
     mh_multihead_free(m);

@@ -131,7 +131,7 @@ static enum mh_status run(const struct sound *s, const struct mh_ablations *abla
     mh_multihead *m;
     assert_int_equal(mh_multihead_create(&m, &s->config, NULL), MH_OK);
     memset(report, 0xff, sizeof *report);
-    enum mh_status status = mh_multihead_forward_ablated(m, &s->pass, ablations, workspace,
+    enum mh_status status = mh_multihead_forward_ablated(m, &s->pass, ablations, NULL, workspace,
                                                          sizeof workspace, report, error);
     mh_multihead_free(m);
     return status;

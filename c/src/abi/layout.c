@@ -60,6 +60,9 @@ static const struct mh_field layout[] = {
     FIELD(mh_report, nonfinite_layer),
     FIELD(mh_report, nonfinite_index),
     FIELD(mh_report, nonfinite_value),
+    FIELD(mh_report, computed_rows),
+    FIELD(mh_report, first_layer),
+    FIELD(mh_report, first_row),
 
     ALONE(MASK, mh_mask),
     ALONE(ROWS, mh_rows),
@@ -187,6 +190,7 @@ static const struct mh_field layout[] = {
     FIELD(mh_model_pass, logit_rows),
     FIELD(mh_model_pass, logit_count),
     FIELD(mh_model_pass, check_finite),
+    FIELD(mh_model_pass, session),
 
     STRUCTURE(mh_statistics),
     FIELD(mh_statistics, batch),

@@ -1,13 +1,15 @@
 /* One transformer layer: attention and feed-forward, each with its residual, norm and dropout. */
+#include "model/block.h"
+
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "base/size.h"
 #include "kernels/kernels.h"
 #include "model/feed_forward.h"
+#include "model/rows.h"
 #include "ops/ablation.h"
 #include "ops/dropout.h"
-#include "ops/guard.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -18,17 +20,12 @@
  * multiple of the rows of both GEMM tiles. */
 #define FFN_ROWS 96
 
-struct norm {
-    const float *weight, *bias; /* [E] */
-};
-
 struct mh_block {
     size_t embed_dim, heads; /* E, H */
     int32_t norm_position;
-    float norm_epsilon;
     mh_multihead *attention;
     struct mh_feed_forward ffn;
-    struct norm norm1, norm2;
+    struct mh_norm norm1, norm2;
     float *storage; /* owned: what ffn, norm1 and norm2 point to */
 };
 
@@ -87,15 +84,15 @@ static struct storage lay_out_storage(struct mh_arena *arena, int32_t precision,
     return storage;
 }
 
-static struct norm copy_norm(const struct mh_norm_weights *from, float *weight, float *bias,
-                             size_t width)
+static struct mh_norm copy_norm(const struct mh_norm_weights *from, float epsilon, float *weight,
+                                float *bias, size_t width)
 {
     memcpy(weight, from->weight, width * sizeof *weight);
     if (from->bias != NULL)
         memcpy(bias, from->bias, width * sizeof *bias);
     else
         memset(bias, 0, width * sizeof *bias);
-    return (struct norm){.weight = weight, .bias = bias};
+    return (struct mh_norm){.weight = weight, .bias = bias, .epsilon = epsilon};
 }
 
 /* The block's copies of everything but the attention. */
@@ -121,8 +118,10 @@ static enum mh_status store_weights(mh_block *block, const struct mh_block_confi
             mh_linear_pack(precision, &config->ffn_out, ffn_dim, width, to.out_packed, to.out_bias),
         .activation = config->activation,
     };
-    block->norm1 = copy_norm(&config->norm1, to.norm_weight[0], to.norm_bias[0], width);
-    block->norm2 = copy_norm(&config->norm2, to.norm_weight[1], to.norm_bias[1], width);
+    block->norm1 =
+        copy_norm(&config->norm1, config->norm_epsilon, to.norm_weight[0], to.norm_bias[0], width);
+    block->norm2 =
+        copy_norm(&config->norm2, config->norm_epsilon, to.norm_weight[1], to.norm_bias[1], width);
     return MH_OK;
 }
 
@@ -143,7 +142,6 @@ enum mh_status mh_block_create(mh_block **out, const struct mh_block_config *con
     block->embed_dim = config->attention.embed_dim;
     block->heads = config->attention.heads;
     block->norm_position = config->norm_position;
-    block->norm_epsilon = config->norm_epsilon;
     status = mh_linear_check(config->attention.precision, config->ffn_dim, error);
     if (status == MH_OK)
         status = mh_multihead_create(&block->attention, &config->attention, error);
@@ -272,42 +270,43 @@ static void drop_branch(const mh_block *block, const struct mh_block_pass *pass,
     mh_dropout_row(x, 0, block->embed_dim, pass->dropout, stream);
 }
 
-static void norm_rows(const mh_block *block, const struct norm *norm, float *out, const float *x,
-                      size_t rows)
+/* The first row whose output is to be computed. */
+static size_t attended_before(const struct mh_kept_rows *kept)
 {
-    size_t width = block->embed_dim;
-    for (size_t r = 0; r < rows; r++)
-        mh_row_layer_norm(out + r * width, x + r * width, norm->weight, norm->bias,
-                          block->norm_epsilon, width);
+    return kept != NULL ? kept->attended_from : 0;
 }
 
 static enum mh_status attend(const mh_block *block, const struct mh_block_pass *pass,
-                             const struct scratch *scratch, struct mh_report *report,
-                             struct mh_error *error)
+                             const struct mh_kept_rows *kept, const struct scratch *scratch,
+                             struct mh_report *report, struct mh_error *error)
 {
     const float *x = pass->input;
     if (block->norm_position == MH_NORM_PRE) {
-        norm_rows(block, &block->norm1, scratch->normed, x, pass->batch * pass->length);
+        size_t width = block->embed_dim, first = kept != NULL ? kept->projected_from : 0;
+        mh_norm_rows(&block->norm1, scratch->normed + first * width, x + first * width,
+                     pass->batch * pass->length - first, width);
         x = scratch->normed;
     }
     struct mh_multihead_pass attention = attention_pass(block, pass, x, scratch->branch);
     struct mh_ablations ablations = {
         .list = pass->ablations, .count = pass->ablation_count, .layer = pass->layer};
-    return mh_multihead_forward_ablated(block->attention, &attention, &ablations,
+    return mh_multihead_forward_ablated(block->attention, &attention, &ablations, kept,
                                         scratch->attention, scratch->attention_bytes, report,
                                         error);
 }
 
-/* output = input + dropout(branch), and LN1 of it with post-norm. */
-static void add_attention(const mh_block *block, const struct mh_block_pass *pass, float *branch)
+/* output = input + dropout(branch), and LN1 of it with post-norm, from row `first` on. */
+static void add_attention(const mh_block *block, const struct mh_block_pass *pass, float *branch,
+                          size_t first)
 {
     size_t width = block->embed_dim, rows = pass->batch * pass->length;
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = first; r < rows; r++) {
         drop_branch(block, pass, ATTENTION_BRANCH, branch + r * width, r);
         mh_row_add(pass->output + r * width, pass->input + r * width, branch + r * width, width);
     }
+    float *output = pass->output + first * width;
     if (block->norm_position == MH_NORM_POST)
-        norm_rows(block, &block->norm1, pass->output, pass->output, rows);
+        mh_norm_rows(&block->norm1, output, output, rows - first, width);
 }
 
 /* output = output + dropout(ffn(LN2(output))), or LN2(output + dropout(ffn(output))), for `rows`
@@ -319,7 +318,7 @@ static void add_feed_forward(const mh_block *block, const struct mh_block_pass *
     float *output = pass->output + first * width;
     bool pre = block->norm_position == MH_NORM_PRE;
     if (pre)
-        norm_rows(block, &block->norm2, scratch->ffn_normed, output, rows);
+        mh_norm_rows(&block->norm2, scratch->ffn_normed, output, rows, width);
     mh_feed_forward_rows(&block->ffn, scratch->ffn_out, pre ? scratch->ffn_normed : output,
                          scratch->ffn_hidden, rows, scratch->ffn_linear);
     for (size_t r = 0; r < rows; r++) {
@@ -328,42 +327,52 @@ static void add_feed_forward(const mh_block *block, const struct mh_block_pass *
         mh_row_add(output + r * width, output + r * width, branch, width);
     }
     if (!pre)
-        norm_rows(block, &block->norm2, output, output, rows);
+        mh_norm_rows(&block->norm2, output, output, rows, width);
 }
 
 static enum mh_status check_hidden(const mh_block *block, const struct mh_block_pass *pass,
-                                   const float *x, struct mh_report *report, struct mh_error *error)
+                                   const float *x, size_t first, struct mh_report *report,
+                                   struct mh_error *error)
 {
-    struct mh_tensor_view view = {
-        .name = MH_TENSOR_HIDDEN,
-        .data = x,
-        .batch = pass->batch,
-        .rows = pass->length,
-        .columns = block->embed_dim,
-        .batch_stride = pass->length * block->embed_dim,
-        .row_stride = block->embed_dim,
-    };
-    return pass->check_finite ? mh_check_finite(&view, report, error) : MH_OK;
+    return pass->check_finite
+               ? mh_check_rows(MH_TENSOR_HIDDEN, x + first * block->embed_dim, pass->batch,
+                               pass->length - first, block->embed_dim, report, error)
+               : MH_OK;
 }
 
 static enum mh_status run(const mh_block *block, const struct mh_block_pass *pass,
-                          struct scratch *scratch, struct mh_report *report, struct mh_error *error)
+                          const struct mh_kept_rows *kept, struct scratch *scratch,
+                          struct mh_report *report, struct mh_error *error)
 {
-    enum mh_status status = check_hidden(block, pass, pass->input, report, error);
+    size_t read = kept != NULL ? kept->projected_from : 0, rows = pass->batch * pass->length;
+    enum mh_status status = check_hidden(block, pass, pass->input, read, report, error);
     if (status == MH_OK)
-        status = attend(block, pass, scratch, report, error);
+        status = attend(block, pass, kept, scratch, report, error);
     if (status != MH_OK)
         return status;
-    add_attention(block, pass, scratch->branch);
-    size_t rows = pass->batch * pass->length;
-    for (size_t first = 0; first < rows; first += FFN_ROWS)
+    size_t begin = attended_before(kept);
+    add_attention(block, pass, scratch->branch, begin);
+    for (size_t first = begin; first < rows; first += FFN_ROWS)
         add_feed_forward(block, pass, scratch, first, mh_size_min(rows - first, FFN_ROWS));
-    return check_hidden(block, pass, pass->output, report, error);
+    return check_hidden(block, pass, pass->output, begin, report, error);
+}
+
+size_t mh_block_kept_size(const mh_block *block, size_t capacity)
+{
+    return mh_multihead_kept_size(block->attention, capacity);
 }
 
 enum mh_status mh_block_forward(const mh_block *block, const struct mh_block_pass *pass,
                                 void *workspace, size_t workspace_bytes, struct mh_report *report,
                                 struct mh_error *error)
+{
+    return mh_block_forward_kept(block, pass, NULL, workspace, workspace_bytes, report, error);
+}
+
+enum mh_status mh_block_forward_kept(const mh_block *block, const struct mh_block_pass *pass,
+                                     const struct mh_kept_rows *kept, void *workspace,
+                                     size_t workspace_bytes, struct mh_report *report,
+                                     struct mh_error *error)
 {
     struct mh_report unread;
     report = report != NULL ? report : &unread;
@@ -385,6 +394,6 @@ enum mh_status mh_block_forward(const mh_block *block, const struct mh_block_pas
     if (status == MH_OK)
         status = mh_arena_check(&arena, error);
     if (status == MH_OK)
-        status = run(block, pass, &scratch, report, error);
+        status = run(block, pass, kept, &scratch, report, error);
     return status;
 }

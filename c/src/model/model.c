@@ -4,9 +4,11 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/size.h"
-#include "kernels/kernels.h"
+#include "model/block.h"
+#include "model/chosen_maps.h"
+#include "model/rows.h"
+#include "model/session.h"
 #include "ops/attention.h"
-#include "ops/guard.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -21,6 +23,11 @@ static enum mh_status check_sizes(const mh_model *model, const struct mh_model_p
     if (pass->length == 0 || pass->length > model->config.positions)
         return mh_fail(error, MH_ARGUMENT, "length %zu is not in 1..%zu, the model's positions",
                        pass->length, model->config.positions);
+    if (pass->session != NULL && pass->session->model != model)
+        return mh_fail(error, MH_ARGUMENT, "the session is of another model");
+    if (pass->session != NULL && pass->length > pass->session->capacity)
+        return mh_fail(error, MH_ARGUMENT, "length %zu is more than the session's %zu positions",
+                       pass->length, pass->session->capacity);
     return MH_OK;
 }
 
@@ -68,6 +75,8 @@ static enum mh_status check_pass(const mh_model *model, const struct mh_model_pa
                            i, layer, model->config.layers - 1);
     }
     enum mh_status status = check_choices(model, pass, error);
+    if (status == MH_OK)
+        status = mh_mask_check(&pass->mask, 1, pass->length, error);
     if (status != MH_OK)
         return status;
     for (size_t i = 0; pass->logit_rows != NULL && i < pass->logit_count; i++)
@@ -80,78 +89,23 @@ static enum mh_status check_pass(const mh_model *model, const struct mh_model_pa
 /* ===== Workspace ============================================================================ */
 
 struct scratch {
-    float *state;  /* [T, E], if the caller does not want the hidden states */
+    float *state;  /* [T, E], if neither the caller nor a session has room for hidden states */
     float *chosen; /* [logit_count, E], if logits of chosen rows are wanted */
-    int32_t *attention_heads, *score_heads; /* [H], those chosen of one layer */
-    void *block;                            /* the workspace of one block */
+    int32_t *chosen_heads; /* [2, H], see mh_choose_maps */
+    void *block;           /* the workspace of one block */
     size_t block_bytes;
     void *head; /* scratch of the head, in the same place */
 };
 
-/* Chosen maps of one layer, within those of all layers. */
-struct layer_maps {
-    struct mh_choice choice; /* heads 0 .. H - 1 of this layer */
-    size_t first;            /* floats of the layers before */
-    bool any;
-};
-
-/* Finds the heads of `layer` in a choice among all, and writes them to `heads` [H]. */
-static struct layer_maps maps_of_layer(const mh_model *model, const struct mh_model_pass *pass,
-                                       const struct mh_choice *choice, size_t layer, int32_t *heads)
+/* The factor on Q Kᵀ. */
+static float scale_of(const mh_model *model, const struct mh_model_pass *pass)
 {
-    size_t per_layer = model->config.heads;
-    size_t rows = choice->rows != NULL ? choice->row_count : pass->length;
-    struct layer_maps maps = {.choice = *choice, .any = rows > 0};
-    if (choice->heads == NULL) {
-        maps.first = layer * per_layer * rows * pass->length;
-        return maps;
-    }
-    size_t before = 0, count = 0;
-    for (size_t i = 0; i < choice->head_count; i++) {
-        size_t head = (size_t)choice->heads[i];
-        before += head < layer * per_layer;
-        if (head / per_layer == layer)
-            heads[count++] = (int32_t)(head % per_layer);
-    }
-    maps.choice.heads = heads;
-    maps.choice.head_count = count;
-    maps.first = before * rows * pass->length;
-    maps.any = count > 0 && rows > 0;
-    return maps;
+    size_t head_dim = model->config.embed_dim / model->config.heads;
+    float scale = mh_scale_of(pass->scale_mode, pass->scale, head_dim);
+    return pass->temperature > 0 && pass->temperature != 1 ? scale / pass->temperature : scale;
 }
 
-/* Where layer `layer` writes what the caller wants to see of it. */
-static void choose_outputs(const mh_model *model, const struct mh_model_pass *pass,
-                           const struct scratch *scratch, size_t layer, struct mh_block_pass *block)
-{
-    size_t heads = model->config.heads;
-    struct layer_maps weights =
-        maps_of_layer(model, pass, &pass->chosen_attention, layer, scratch->attention_heads);
-    if (pass->attention != NULL && weights.any) {
-        const struct mh_choice *c = &weights.choice;
-        bool all = c->heads == NULL && c->rows == NULL;
-        block->weights = (struct mh_weights_out){.mode = all ? MH_WEIGHTS_ALL : MH_WEIGHTS_ROWS,
-                                                 .data = pass->attention + weights.first,
-                                                 .heads = c->heads,
-                                                 .head_count = c->head_count,
-                                                 .rows = c->rows,
-                                                 .row_count = c->row_count};
-    }
-    struct layer_maps scores =
-        maps_of_layer(model, pass, &pass->chosen_scores, layer, scratch->score_heads);
-    block->chosen_scores = scores.choice;
-    if (pass->raw_scores != NULL && scores.any)
-        block->raw_scores = pass->raw_scores + scores.first;
-    if (pass->scores != NULL && scores.any)
-        block->scores = pass->scores + scores.first;
-    if (pass->row_statistics != NULL)
-        block->row_statistics =
-            pass->row_statistics + layer * heads * pass->length * MH_ROW_STATISTICS;
-    if (pass->head_statistics != NULL)
-        block->head_statistics = pass->head_statistics + layer * heads * MH_HEAD_STATISTICS;
-}
-
-/* The part of the pass that is layer `layer`'s, without outputs other than the hidden state. */
+/* The part of the pass that is layer `layer`'s, without maps. */
 static struct mh_block_pass block_pass(const mh_model *model, const struct mh_model_pass *pass,
                                        size_t layer, const float *input, float *output)
 {
@@ -168,12 +122,17 @@ static struct mh_block_pass block_pass(const mh_model *model, const struct mh_mo
         .layer = (int32_t)layer,
         .check_finite = pass->check_finite,
     };
+    size_t heads = model->config.heads;
+    if (pass->row_statistics != NULL)
+        block.row_statistics =
+            pass->row_statistics + layer * heads * pass->length * MH_ROW_STATISTICS;
+    if (pass->head_statistics != NULL)
+        block.head_statistics = pass->head_statistics + layer * heads * MH_HEAD_STATISTICS;
     if (pass->mask.hidden != NULL)
         block.mask.hidden += layer * pass->hidden_layer_stride;
     if (pass->temperature > 0 && pass->temperature != 1) {
-        size_t head_dim = model->config.embed_dim / model->config.heads;
         block.scale_mode = MH_SCALE_GIVEN;
-        block.scale = mh_scale_of(pass->scale_mode, pass->scale, head_dim) / pass->temperature;
+        block.scale = scale_of(model, pass);
     }
     return block;
 }
@@ -192,11 +151,10 @@ static enum mh_status lay_out(const mh_model *model, const struct mh_model_pass 
 
     size_t width = model->config.embed_dim;
     bool chosen = pass->logits != NULL && pass->logit_rows != NULL;
-    scratch->state =
-        pass->hidden == NULL ? mh_arena_floats(arena, mh_size_mul(pass->length, width)) : NULL;
+    bool kept = pass->hidden != NULL || pass->session != NULL;
+    scratch->state = !kept ? mh_arena_floats(arena, mh_size_mul(pass->length, width)) : NULL;
     scratch->chosen = chosen ? mh_arena_floats(arena, mh_size_mul(pass->logit_count, width)) : NULL;
-    scratch->attention_heads = mh_arena_take(arena, model->config.heads, sizeof(int32_t));
-    scratch->score_heads = mh_arena_take(arena, model->config.heads, sizeof(int32_t));
+    scratch->chosen_heads = mh_arena_take(arena, 2 * model->config.heads, sizeof(int32_t));
     size_t mark = mh_arena_mark(arena);
     scratch->block = mh_arena_take(arena, scratch->block_bytes, 1);
     mh_arena_release(arena, mark);
@@ -237,48 +195,98 @@ static enum mh_status fail_in_layer(const mh_model *model, enum mh_status status
     return mh_fail(error, status, "layer %zu: %s", layer, inner.message);
 }
 
-static enum mh_status check_rows(enum mh_tensor name, const float *x, size_t rows, size_t columns,
-                                 struct mh_report *report, struct mh_error *error)
+/* Where the hidden states of a pass are. */
+struct states {
+    float *first;  /* hidden[0] */
+    size_t stride; /* floats to the next; 0: each takes the place of the one before */
+    size_t from;   /* rows of hidden[0] before it are there already */
+};
+
+static struct states states_of(const mh_model *model, const struct mh_model_pass *pass,
+                               const struct scratch *scratch)
 {
-    struct mh_tensor_view view = {.name = name,
-                                  .data = x,
-                                  .batch = 1,
-                                  .rows = rows,
-                                  .columns = columns,
-                                  .row_stride = columns};
-    return mh_check_finite(&view, report, error);
+    size_t width = model->config.embed_dim;
+    const struct mh_session *session = pass->session;
+    if (session != NULL)
+        return (struct states){session->hidden, session->capacity * width,
+                               session->layers[0].projected_from};
+    return pass->hidden != NULL ? (struct states){pass->hidden, pass->length * width, 0}
+                                : (struct states){scratch->state, 0, 0};
 }
 
-/* Runs the blocks; *last is hidden[L] before the final norm. Each hidden state goes to its place
- * in pass->hidden, or, if they are not wanted, over the one before. */
+static void embed(const mh_model *model, const struct mh_model_pass *pass, float *state,
+                  size_t from)
+{
+    size_t offset = from * model->config.embed_dim;
+    struct mh_embedding embedding = model->embedding;
+    embedding.position += offset;
+    mh_embedding_rows(&embedding, state + offset, pass->tokens + from, pass->length - from);
+}
+
+/* A layer has been computed from row `first` on. */
+static void count_rows(struct mh_report *report, size_t layer, size_t first, size_t length)
+{
+    if (first == length)
+        return;
+    if (report->computed_rows == 0)
+        report->first_layer = (uint32_t)layer;
+    report->first_row = (uint32_t)mh_size_min(report->first_row, first);
+    report->computed_rows += (uint32_t)(length - first);
+}
+
+/* Runs the blocks; *last is hidden[L] before the final norm. */
 static enum mh_status run_blocks(const mh_model *model, const struct mh_model_pass *pass,
                                  const struct scratch *scratch, float **last,
                                  struct mh_report *report, struct mh_error *error)
 {
-    size_t stride = pass->hidden != NULL ? pass->length * model->config.embed_dim : 0;
-    float *state = pass->hidden != NULL ? pass->hidden : scratch->state;
-    mh_embedding_rows(&model->embedding, state, pass->tokens, pass->length);
-    for (size_t layer = 0; layer < model->config.layers; layer++, state += stride) {
+    struct states states = states_of(model, pass, scratch);
+    float *state = states.first;
+    embed(model, pass, state, states.from);
+    report->first_layer = (uint32_t)model->config.layers;
+    report->first_row = (uint32_t)pass->length;
+    for (size_t layer = 0; layer < model->config.layers; layer++, state += states.stride) {
+        const struct mh_kept_rows *kept =
+            pass->session != NULL ? &pass->session->layers[layer] : NULL;
         struct mh_report of_layer;
-        struct mh_block_pass block = block_pass(model, pass, layer, state, state + stride);
-        choose_outputs(model, pass, scratch, layer, &block);
-        enum mh_status status = mh_block_forward(model->blocks[layer], &block, scratch->block,
-                                                 scratch->block_bytes, &of_layer, error);
+        struct mh_block_pass block = block_pass(model, pass, layer, state, state + states.stride);
+        mh_choose_maps(&model->config, pass, layer, scratch->chosen_heads, &block);
+        enum mh_status status =
+            mh_block_forward_kept(model->blocks[layer], &block, kept, scratch->block,
+                                  scratch->block_bytes, &of_layer, error);
         of_layer.masked_rows += report->masked_rows;
+        of_layer.computed_rows = report->computed_rows;
+        of_layer.first_layer = report->first_layer;
+        of_layer.first_row = report->first_row;
         *report = of_layer;
         if (status != MH_OK)
             return fail_in_layer(model, status, layer, report, error);
+        count_rows(report, layer, kept != NULL ? kept->attended_from : 0, pass->length);
     }
     *last = state;
     return MH_OK;
 }
 
-static void norm_rows(const mh_model *model, float *x, size_t rows)
+/* The final norm of rows `from` on; returns where hidden[L] is then. */
+static float *finish_states(const mh_model *model, const struct mh_model_pass *pass, float *last,
+                            size_t from)
 {
+    float *final = pass->session != NULL ? pass->session->final : last;
     size_t width = model->config.embed_dim;
-    for (size_t r = 0; r < rows; r++)
-        mh_row_layer_norm(x + r * width, x + r * width, model->norm_weight, model->norm_bias,
-                          model->config.norm_epsilon, width);
+    const struct mh_norm norm = {model->norm_weight, model->norm_bias, model->config.norm_epsilon};
+    if (model->norm_weight != NULL)
+        mh_norm_rows(&norm, final + from * width, last + from * width, pass->length - from, width);
+    return final;
+}
+
+/* The hidden states that a session has, to the caller. */
+static void copy_states(const mh_model *model, const struct mh_model_pass *pass)
+{
+    const struct mh_session *session = pass->session;
+    size_t width = model->config.embed_dim, floats = pass->length * width;
+    for (size_t l = 0; l < model->config.layers; l++)
+        memcpy(pass->hidden + l * floats, session->hidden + l * session->capacity * width,
+               floats * sizeof(float));
+    memcpy(pass->hidden + model->config.layers * floats, session->final, floats * sizeof(float));
 }
 
 static enum mh_status write_logits(const mh_model *model, const struct mh_model_pass *pass,
@@ -294,28 +302,52 @@ static enum mh_status write_logits(const mh_model *model, const struct mh_model_
         state = scratch->chosen;
     }
     mh_embedding_logits(&model->embedding, pass->logits, state, rows, scratch->head);
-    return pass->check_finite ? check_rows(MH_TENSOR_LOGITS, pass->logits, rows,
-                                           model->config.vocabulary, report, error)
+    return pass->check_finite ? mh_check_rows(MH_TENSOR_LOGITS, pass->logits, 1, rows,
+                                              model->config.vocabulary, report, error)
                               : MH_OK;
 }
 
-static enum mh_status run(const mh_model *model, const struct mh_model_pass *pass,
-                          const struct scratch *scratch, struct mh_report *report,
-                          struct mh_error *error)
+/* The pass, in which the last hidden state changes from row `from` on. */
+static enum mh_status run_from(const mh_model *model, const struct mh_model_pass *pass,
+                               const struct scratch *scratch, size_t from, struct mh_report *report,
+                               struct mh_error *error)
 {
     float *state = NULL;
+    size_t width = model->config.embed_dim;
     enum mh_status status = run_blocks(model, pass, scratch, &state, report, error);
     if (status != MH_OK)
         return status;
-    if (model->norm_weight != NULL)
-        norm_rows(model, state, pass->length);
+    state = finish_states(model, pass, state, from);
     if (pass->check_finite)
-        status = check_rows(MH_TENSOR_HIDDEN, state, pass->length, model->config.embed_dim, report,
-                            error);
+        status = mh_check_rows(MH_TENSOR_HIDDEN, state + from * width, 1, pass->length - from,
+                               width, report, error);
     if (status == MH_OK && pass->logits != NULL)
         status = write_logits(model, pass, scratch, state, report, error);
     return status == MH_OK ? MH_OK
                            : fail_in_layer(model, status, model->config.layers, report, error);
+}
+
+static enum mh_status run_session(const mh_model *model, const struct mh_model_pass *pass,
+                                  const struct scratch *scratch, struct mh_report *report,
+                                  struct mh_error *error)
+{
+    struct mh_session *session = pass->session;
+    float scale = scale_of(model, pass);
+    bool kept = session->length > 0;
+    size_t from = mh_session_begin(session, pass, scale);
+    enum mh_status status = run_from(model, pass, scratch, from, report, error);
+    if (status == MH_NONFINITE && kept) { /* all of it, so that the first such number is named */
+        *report = (struct mh_report){0};
+        from = mh_session_begin(session, pass, scale);
+        status = run_from(model, pass, scratch, from, report, error);
+    }
+    if (status != MH_OK)
+        return status;
+    report->masked_rows = (uint32_t)mh_session_blind_rows(session, pass->length);
+    mh_session_end(session, pass, report->computed_rows);
+    if (pass->hidden != NULL)
+        copy_states(model, pass);
+    return MH_OK;
 }
 
 enum mh_status mh_model_forward(const mh_model *model, const struct mh_model_pass *pass,
@@ -337,5 +369,8 @@ enum mh_status mh_model_forward(const mh_model *model, const struct mh_model_pas
         status = check_pass(model, pass, error);
     if (status == MH_OK)
         status = mh_arena_check(&arena, error);
-    return status == MH_OK ? run(model, pass, &scratch, report, error) : status;
+    if (status != MH_OK)
+        return status;
+    return pass->session != NULL ? run_session(model, pass, &scratch, report, error)
+                                 : run_from(model, pass, &scratch, 0, report, error);
 }

@@ -30,11 +30,17 @@
 enum { BLOCK_ROWS = 4 * MH_GEMM_ROWS };
 
 struct scratch {
-    float *keys;   /* Kᵀ of one head, packed [D, S] */
-    float *values; /* V of one head, packed [S, DV] */
-    float *rows;   /* [BLOCK_ROWS, S]: scores, then weights */
-    float *part;   /* [BLOCK_ROWS, DV]: the output's sum over one range of keys */
+    float *keys;                   /* Kᵀ of one head, packed [D, S] */
+    float *values;                 /* V of one head, packed [S, DV] */
+    float *rows;                   /* [BLOCK_ROWS, S]: scores, then weights */
+    float *part;                   /* [BLOCK_ROWS, DV]: the output's sum over one range of keys */
+    struct mh_row_record *records; /* [T] of one head, if statistics are wanted */
 };
+
+static bool wants_statistics(const struct mh_attention *a)
+{
+    return a->row_statistics != NULL || a->head_statistics != NULL;
+}
 
 static struct scratch lay_out(struct mh_arena *arena, const struct mh_attention *a)
 {
@@ -46,6 +52,8 @@ static struct scratch lay_out(struct mh_arena *arena, const struct mh_attention 
         .values = mh_arena_floats(arena, mh_size_mul(values, a->keys)),
         .rows = mh_arena_floats(arena, mh_size_mul(BLOCK_ROWS, a->keys)),
         .part = mh_arena_floats(arena, mh_size_mul(BLOCK_ROWS, a->value_dim)),
+        .records = mh_arena_take(arena, wants_statistics(a) ? a->queries : 0,
+                                 sizeof(struct mh_row_record)),
     };
 }
 
@@ -90,10 +98,30 @@ struct pass {
 struct row_block {
     size_t b, h, first, count;
     struct mh_range unpadded;
-    struct mh_key_ranges hull; /* the keys that geometry lets any of the rows see */
-    float *rows;               /* [count, S] */
-    struct mh_head_sums *sums; /* of the head so far; NULL: no statistics are wanted */
+    struct mh_key_ranges hull;     /* the keys that geometry lets any of the rows see */
+    float *rows;                   /* [count, S] */
+    bool output;                   /* false: the rows are computed only to be shown */
+    struct mh_row_record *records; /* [T] of the head; NULL: no statistics are wanted */
 };
+
+/* Rows that a session has from the passes before. */
+static size_t attended_before(const struct pass *pass)
+{
+    return pass->context->kept != NULL ? pass->context->kept->attended_from : 0;
+}
+
+static size_t described_before(const struct pass *pass)
+{
+    return pass->context->kept != NULL ? pass->context->kept->described_from : 0;
+}
+
+static struct mh_row_record *records_of_head(const struct pass *pass, size_t h)
+{
+    const struct mh_kept_rows *kept = pass->context->kept;
+    if (!wants_statistics(pass->a))
+        return NULL;
+    return kept != NULL ? kept->records + h * kept->capacity : pass->scratch.records;
+}
 
 /* Offset of row (b, h, i) in a [B, H, T, S] map. */
 static size_t map_offset(const struct mh_attention *a, size_t b, size_t h, size_t i)
@@ -262,15 +290,20 @@ static void hand_out_scores(const struct mh_attention *a, const struct row_block
         mh_row_copy(a->scores + row * a->keys, x, a->keys, ranges, -INFINITY);
 }
 
-static void hand_out_statistics(const struct mh_attention *a, const struct row_block *block,
-                                size_t i, const struct mh_row_record *record)
+/* Of one head, all of whose rows have their records. */
+static void hand_out_statistics(const struct mh_attention *a, size_t b, size_t h,
+                                const struct mh_row_record *records)
 {
-    if (a->row_statistics != NULL) {
-        size_t row = (block->b * a->heads + block->h) * a->queries + i;
-        memcpy(a->row_statistics + row * MH_ROW_STATISTICS, record->numbers,
-               sizeof record->numbers);
+    struct mh_head_sums sums = {0};
+    size_t head = b * a->heads + h;
+    for (size_t i = 0; i < a->queries; i++) {
+        mh_head_add(&sums, &records[i]);
+        if (a->row_statistics != NULL)
+            memcpy(a->row_statistics + (head * a->queries + i) * MH_ROW_STATISTICS,
+                   records[i].numbers, sizeof records[i].numbers);
     }
-    mh_head_add(block->sums, record);
+    if (a->head_statistics != NULL)
+        mh_head_describe(a->head_statistics + head * MH_HEAD_STATISTICS, &sums, a->queries);
 }
 
 /* ===== Output =============================================================================== */
@@ -351,31 +384,31 @@ static enum mh_status finish_row(const struct pass *pass, const struct row_block
     struct mh_mask_row mask =
         mh_mask_row(&a->mask, block->unpadded, block->b, block->h, i, a->keys);
     const struct mh_key_ranges *ranges = &mask.ranges;
-    struct mh_row_record record = {0};
+    bool described = block->records != NULL && i >= described_before(pass);
 
     mh_row_scale_ranges(x, ranges, pass->scale);
     mh_mask_apply(&mask, x);
     if (pass->context->uniform_heads != NULL && pass->context->uniform_heads[block->h] != 0)
         mh_row_level(x, ranges);
     hand_out_scores(a, block, i, x, ranges);
-    if (block->sums != NULL)
-        mh_record_scores(&record, x, &mask);
+    if (described)
+        mh_record_scores(&block->records[i], x, &mask);
     if (a->check_finite != 0) {
         enum mh_status status = check_scores(pass, block, i, x, &mask);
         if (status != MH_OK)
             return status;
     }
-    if (!mh_row_softmax(x, ranges))
-        pass->report->masked_rows++;
+    bool sees = mh_row_softmax(x, ranges);
+    pass->report->masked_rows += !sees;
+    if (pass->context->kept != NULL)
+        pass->context->kept->blind[block->h * pass->context->kept->capacity + i] = !sees;
     drop_out(a, block, i, x, ranges);
     /* Its neighbours in the block may see keys that this row does not. */
     for (size_t k = 0; k < MH_KEY_RANGES; k++)
         mh_row_fill_outside(x, block->hull.of[k].begin, block->hull.of[k].end, ranges, 0.0f);
     hand_out_weights(a, block, i, x, ranges);
-    if (block->sums != NULL) {
-        mh_record_weights(&record, x, ranges, &mask, (int64_t)i + a->mask.query_offset);
-        hand_out_statistics(a, block, i, &record);
-    }
+    if (described)
+        mh_record_weights(&block->records[i], x, ranges, &mask, (int64_t)i + a->mask.query_offset);
     return MH_OK;
 }
 
@@ -387,18 +420,45 @@ static enum mh_status attend_block(const struct pass *pass, const struct row_blo
         if (status != MH_OK)
             return status;
     }
-    compute_output(pass, block);
+    if (block->output)
+        compute_output(pass, block);
     return MH_OK;
 }
 
-static enum mh_status attend_head(const struct pass *pass, size_t b, size_t h,
-                                  struct mh_range unpadded)
+static bool any_chosen(const struct mh_attention *a, const struct mh_choice *choice, size_t b,
+                       size_t h, struct mh_range queries)
+{
+    for (size_t i = queries.begin; i < queries.end; i++)
+        if (chosen_row(a, choice, b, h, i) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+/* Is anything of these queries wanted besides their output? */
+static bool shows_any(const struct pass *pass, size_t b, size_t h, struct mh_range queries)
 {
     const struct mh_attention *a = pass->a;
-    bool described = a->row_statistics != NULL || a->head_statistics != NULL;
-    struct mh_head_sums sums = {0};
-    for (size_t first = 0; first < a->queries; first += BLOCK_ROWS) {
-        size_t count = mh_size_min(BLOCK_ROWS, a->queries - first);
+    const struct mh_weights_out *w = &a->weights;
+    const struct mh_choice weights = {w->heads, w->head_count, w->rows, w->row_count};
+    if (wants_statistics(a) && queries.end > described_before(pass))
+        return true;
+    if (w->mode == MH_WEIGHTS_ALL || w->mode == MH_WEIGHTS_MEAN)
+        return true;
+    if (w->mode == MH_WEIGHTS_ROWS && any_chosen(a, &weights, b, h, queries))
+        return true;
+    return (a->scores != NULL || a->raw_scores != NULL) &&
+           any_chosen(a, &a->chosen_scores, b, h, queries);
+}
+
+/* Some queries of one head, a few at a time. */
+static enum mh_status attend_rows(const struct pass *pass, size_t b, size_t h,
+                                  struct mh_range unpadded, struct mh_range queries, bool output)
+{
+    const struct mh_attention *a = pass->a;
+    for (size_t first = queries.begin; first < queries.end; first += BLOCK_ROWS) {
+        size_t count = mh_size_min(BLOCK_ROWS, queries.end - first);
+        if (!output && !shows_any(pass, b, h, (struct mh_range){first, first + count}))
+            continue;
         struct row_block block = {
             .b = b,
             .h = h,
@@ -408,16 +468,26 @@ static enum mh_status attend_head(const struct pass *pass, size_t b, size_t h,
             .hull = mh_mask_ranges(&a->mask, unpadded, first, first + count - 1, a->keys),
             .rows = a->weights.mode == MH_WEIGHTS_ALL ? a->weights.data + map_offset(a, b, h, first)
                                                       : pass->scratch.rows,
-            .sums = described ? &sums : NULL,
+            .output = output,
+            .records = records_of_head(pass, h),
         };
         enum mh_status status = attend_block(pass, &block);
         if (status != MH_OK)
             return status;
     }
-    if (a->head_statistics != NULL)
-        mh_head_describe(a->head_statistics + (b * a->heads + h) * MH_HEAD_STATISTICS, &sums,
-                         a->queries);
     return MH_OK;
+}
+
+static enum mh_status attend_head(const struct pass *pass, size_t b, size_t h,
+                                  struct mh_range unpadded)
+{
+    size_t before = attended_before(pass), queries = pass->a->queries;
+    enum mh_status status = attend_rows(pass, b, h, unpadded, (struct mh_range){0, before}, false);
+    if (status == MH_OK)
+        status = attend_rows(pass, b, h, unpadded, (struct mh_range){before, queries}, true);
+    if (status == MH_OK && wants_statistics(pass->a))
+        hand_out_statistics(pass->a, b, h, records_of_head(pass, h));
+    return status;
 }
 
 static void pack_head(const struct pass *pass, size_t b, size_t g)
@@ -430,14 +500,25 @@ static void pack_head(const struct pass *pass, size_t b, size_t g)
             a->value_dim, a->value.row_stride, 1);
 }
 
+static bool group_shows_any(const struct pass *pass, size_t b, size_t g)
+{
+    const struct mh_attention *a = pass->a;
+    size_t group = a->heads / a->kv_heads;
+    for (size_t h = g * group; h < (g + 1) * group; h++)
+        if (shows_any(pass, b, h, (struct mh_range){0, a->queries}))
+            return true;
+    return false;
+}
+
 static enum mh_status attend(const struct pass *pass)
 {
     const struct mh_attention *a = pass->a;
     size_t group = a->heads / a->kv_heads;
+    bool anew = attended_before(pass) < a->queries;
     for (size_t b = 0; b < a->batch; b++) {
         struct mh_range unpadded = mh_mask_unpadded(&a->mask, b, a->keys);
         for (size_t h = 0; h < a->heads; h++) {
-            if (h % group == 0)
+            if (h % group == 0 && (anew || group_shows_any(pass, b, h / group)))
                 pack_head(pass, b, h / group);
             enum mh_status status = attend_head(pass, b, h, unpadded);
             if (status != MH_OK)
@@ -476,11 +557,12 @@ static enum mh_status check_inputs_finite(const struct pass *pass)
 static enum mh_status check_output_finite(const struct pass *pass)
 {
     const struct mh_attention *a = pass->a;
+    size_t first = attended_before(pass);
     const struct mh_tensor_view output = {MH_TENSOR_OUTPUT,
-                                          a->output.data,
+                                          a->output.data + first * a->output.row_stride,
                                           a->batch,
                                           a->heads,
-                                          a->queries,
+                                          a->queries - first,
                                           a->value_dim,
                                           a->output.batch_stride,
                                           a->output.head_stride,

@@ -2,13 +2,16 @@
 #ifndef MH_ATTENTION_H
 #define MH_ATTENTION_H
 
-#include "multihead.h"
+#include "ops/kept_rows.h"
 
 /* What a caller inside the library adds to mh_attention. */
 struct mh_attention_context {
     const uint8_t *uniform_heads; /* [H], nonzero: the head looks equally at every visible key;
                                      NULL: none does */
     enum mh_tensor query_name, key_name, value_name; /* for the finite-ness guard */
+    const struct mh_kept_rows *kept; /* NULL: all rows are computed. Else rows before
+                                        kept->attended_from have no output and are computed only to
+                                        show their weights, scores or statistics */
 };
 
 /* The factor on Q Kᵀ that a mode (enum mh_scale_mode) means; `given` is for MH_SCALE_GIVEN. */

@@ -32,6 +32,7 @@ struct scratch {
 struct multihead_call {
     const mh_multihead *m;
     const struct mh_multihead_pass *pass;
+    const struct mh_kept_rows *kept; /* may be NULL */
     struct input inputs[MH_IN_PROJECTIONS];
     struct scratch scratch;
     struct mh_report *report;
@@ -39,11 +40,13 @@ struct multihead_call {
 };
 
 static struct multihead_call begin(const mh_multihead *m, const struct mh_multihead_pass *pass,
-                                   struct mh_report *report, struct mh_error *error)
+                                   const struct mh_kept_rows *kept, struct mh_report *report,
+                                   struct mh_error *error)
 {
     return (struct multihead_call){
         .m = m,
         .pass = pass,
+        .kept = kept,
         .inputs =
             {
                 {MH_TENSOR_QUERY, pass->query, pass->queries, m->in[MH_IN_QUERY].in,
@@ -56,6 +59,17 @@ static struct multihead_call begin(const mh_multihead *m, const struct mh_multih
         .report = report,
         .error = error,
     };
+}
+
+/* Rows before these have been projected, or output, by a pass before. */
+static size_t projected_before(const struct multihead_call *call)
+{
+    return call->kept != NULL ? call->kept->projected_from : 0;
+}
+
+static size_t attended_before(const struct multihead_call *call)
+{
+    return call->kept != NULL ? call->kept->attended_from : 0;
 }
 
 static bool same_input(const struct input *a, const struct input *b)
@@ -92,7 +106,9 @@ static void lay_out_projections(struct multihead_call *call, struct mh_arena *ar
     for (size_t first = 0; first < MH_IN_PROJECTIONS; first = run.end) {
         run = run_from(call, first);
         size_t per_batch = mh_size_mul(run.rows, run.columns);
-        float *data = mh_arena_floats(arena, mh_size_mul(call->pass->batch, per_batch));
+        float *data = call->kept != NULL
+                          ? call->kept->projected
+                          : mh_arena_floats(arena, mh_size_mul(call->pass->batch, per_batch));
         for (size_t i = first; i < run.end; i++) {
             call->scratch.projected[i] =
                 (struct mh_rows_out){data, per_batch, call->m->head_dim, run.columns};
@@ -240,10 +256,11 @@ static enum mh_status check_inputs_finite(const struct multihead_call *call)
 {
     for (size_t i = 0; i < MH_IN_PROJECTIONS; i++) {
         const struct input *input = &call->inputs[i];
+        size_t first = projected_before(call);
         const struct mh_tensor_view view = {.name = input->name,
-                                            .data = input->data,
+                                            .data = input->data + first * input->row_stride,
                                             .batch = call->pass->batch,
-                                            .rows = input->rows,
+                                            .rows = input->rows - first,
                                             .columns = input->width,
                                             .batch_stride = input->batch_stride,
                                             .row_stride = input->row_stride};
@@ -257,10 +274,11 @@ static enum mh_status check_inputs_finite(const struct multihead_call *call)
 static enum mh_status check_output_finite(const struct multihead_call *call)
 {
     const struct mh_multihead_pass *pass = call->pass;
+    size_t first = attended_before(call);
     const struct mh_tensor_view view = {.name = MH_TENSOR_OUTPUT,
-                                        .data = pass->output,
+                                        .data = pass->output + first * pass->output_row_stride,
                                         .batch = pass->batch,
-                                        .rows = pass->queries,
+                                        .rows = pass->queries - first,
                                         .columns = call->m->embed_dim,
                                         .batch_stride = pass->output_batch_stride,
                                         .row_stride = pass->output_row_stride};
@@ -297,9 +315,12 @@ static void project_inputs(const struct multihead_call *call)
         together.out = run.columns;
         const struct input *input = &call->inputs[first];
         const struct mh_rows_out *out = &call->scratch.projected[first];
-        project(&together, out->data, (struct matrix_rows){out->batch_stride, out->row_stride},
-                input->data, (struct matrix_rows){input->batch_stride, input->row_stride},
-                call->pass->batch, input->rows, call->scratch.linear);
+        size_t before = projected_before(call);
+        project(&together, out->data + before * out->row_stride,
+                (struct matrix_rows){out->batch_stride, out->row_stride},
+                input->data + before * input->row_stride,
+                (struct matrix_rows){input->batch_stride, input->row_stride}, call->pass->batch,
+                input->rows - before, call->scratch.linear);
     }
 }
 
@@ -335,11 +356,12 @@ static void append_extra_keys(const struct multihead_call *call)
 static void project_output(const struct multihead_call *call)
 {
     const struct mh_multihead_pass *pass = call->pass;
-    size_t width = call->m->embed_dim;
-    project(&call->m->out, pass->output,
+    size_t width = call->m->embed_dim, before = attended_before(call);
+    project(&call->m->out, pass->output + before * pass->output_row_stride,
             (struct matrix_rows){pass->output_batch_stride, pass->output_row_stride},
-            call->scratch.heads, (struct matrix_rows){pass->queries * width, width}, pass->batch,
-            pass->queries, call->scratch.linear);
+            call->scratch.heads + before * width,
+            (struct matrix_rows){pass->queries * width, width}, pass->batch, pass->queries - before,
+            call->scratch.linear);
 }
 
 /* ===== Ablations ============================================================================ */
@@ -382,6 +404,14 @@ static void ablate_outputs(const struct mh_attention *a, const struct mh_ablatio
 
 /* ===== The pass ============================================================================= */
 
+size_t mh_multihead_kept_size(const mh_multihead *m, size_t capacity)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < MH_IN_PROJECTIONS; i++)
+        columns = mh_size_add(columns, mh_linear_columns(m->in[i].precision, m->in[i].out));
+    return mh_size_mul(mh_size_add(capacity, m->extra_keys), columns);
+}
+
 enum mh_status mh_multihead_workspace(const mh_multihead *m, const struct mh_multihead_pass *pass,
                                       size_t *bytes, struct mh_error *error)
 {
@@ -393,7 +423,7 @@ enum mh_status mh_multihead_workspace(const mh_multihead *m, const struct mh_mul
     if (status != MH_OK)
         return status;
     struct mh_arena arena = mh_arena_plan();
-    struct multihead_call call = begin(m, pass, NULL, error);
+    struct multihead_call call = begin(m, pass, NULL, NULL, error);
     status = lay_out(&call, &arena);
     return status == MH_OK ? mh_arena_planned(&arena, bytes, error) : status;
 }
@@ -407,6 +437,7 @@ static enum mh_status attend(const struct multihead_call *call,
         .query_name = MH_TENSOR_PROJECTED_QUERY,
         .key_name = MH_TENSOR_PROJECTED_KEY,
         .value_name = MH_TENSOR_PROJECTED_VALUE,
+        .kept = call->kept,
     };
     struct mh_attention attention = attention_of(call);
     mark_uniform_heads(call, ablations);
@@ -438,7 +469,8 @@ static enum mh_status compute(const struct multihead_call *call,
 
 enum mh_status mh_multihead_forward_ablated(const mh_multihead *m,
                                             const struct mh_multihead_pass *pass,
-                                            const struct mh_ablations *ablations, void *workspace,
+                                            const struct mh_ablations *ablations,
+                                            const struct mh_kept_rows *kept, void *workspace,
                                             size_t workspace_bytes, struct mh_report *report,
                                             struct mh_error *error)
 {
@@ -456,7 +488,7 @@ enum mh_status mh_multihead_forward_ablated(const mh_multihead *m,
         status = check_sizes(pass, error);
     if (status != MH_OK)
         return status;
-    struct multihead_call call = begin(m, pass, report, error);
+    struct multihead_call call = begin(m, pass, kept, report, error);
     status = check_pass(&call);
     if (status == MH_OK)
         status = check_ablations(m, ablations, error);
@@ -472,5 +504,6 @@ enum mh_status mh_multihead_forward(const mh_multihead *m, const struct mh_multi
                                     void *workspace, size_t workspace_bytes,
                                     struct mh_report *report, struct mh_error *error)
 {
-    return mh_multihead_forward_ablated(m, pass, NULL, workspace, workspace_bytes, report, error);
+    return mh_multihead_forward_ablated(m, pass, NULL, NULL, workspace, workspace_bytes, report,
+                                        error);
 }
