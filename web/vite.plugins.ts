@@ -13,6 +13,12 @@ export const inlineWorker: Alias = {
   replacement: fileURLToPath(new URL('./spawn-inline.ts', import.meta.url)),
 };
 
+/** The same for the worker that trains. */
+export const inlineTrainingWorker: Alias = {
+  find: /^.*\/spawn-training\.js$/,
+  replacement: fileURLToPath(new URL('./spawn-training-inline.ts', import.meta.url)),
+};
+
 /** `multihead/models/NAME`, which the package resolves by its own name, from the sources. */
 export const ownModels: Alias = {
   find: /^multihead\/models\/(.+)$/,

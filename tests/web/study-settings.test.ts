@@ -96,6 +96,6 @@ test('heads that do not divide the width become the nearest number that does', (
 });
 
 test('a model has as many parameters with many heads as with one', () => {
-  const counts = headCounts(64).map((heads) => countParameters({ ...defaultSettings, heads }, 30, 24));
+  const counts = headCounts(64).map((heads) => countParameters({ ...defaultSettings, heads }));
   expect(new Set(counts).size).toBe(1);
 });

@@ -12,6 +12,7 @@ import {
 import { hashPairs, hashToState, stateToHash } from '../src/view/url.js';
 import { exportMaps, formats } from './export.js';
 import { keepPreference, readPreference } from './preferences.js';
+import { isTrainLink, type Room, Rooms } from './rooms.js';
 
 /** The words of the page around the lens. */
 type SiteWord = MessageKey extends infer Key ? (Key extends `site.${infer Word}` ? Word : never) : never;
@@ -39,6 +40,18 @@ const exportMenu = find('#export', HTMLDetailsElement);
 
 /* ---------------------------------------------------------------------------------------------------- Language */
 
+/** The room beside Explore, which is loaded when it is first asked for. */
+const rooms = new Rooms(find('main', HTMLElement), {
+  shown: (room) => showRoom(room),
+  changed: () => writeAddress(),
+  explore: (state) => {
+    lens.state = state(lens.state);
+    void rooms.show('explore');
+    writeAddress();
+  },
+  failed: (reason) => say('roomFailed', { reason }),
+});
+
 let language: Language = 'en';
 let languageChosen = false;
 let theme: Theme = 'auto';
@@ -47,6 +60,7 @@ function speak(chosen: Language): void {
   language = chosen;
   document.documentElement.lang = languageTag(language);
   lens.lang = languageTag(language);
+  rooms.speak(languageTag(language));
   document.title = say('title');
   find('meta[name=description]', HTMLMetaElement).content = say('description');
   for (const element of document.querySelectorAll<HTMLElement>('[data-word]'))
@@ -78,6 +92,7 @@ function paint(chosen: Theme): void {
   theme = chosen;
   document.documentElement.dataset.theme = theme;
   lens.theme = theme;
+  rooms.paint(theme);
   themeButton.textContent = themeSigns[theme];
 }
 
@@ -93,7 +108,7 @@ let writing: ReturnType<typeof setTimeout> | undefined;
 
 /** The link that shows this very view. The language is in it only if it was chosen: a reader may prefer another. */
 function link(): string {
-  return `#${stateToHash(lens.state)}${languageChosen ? `&lang=${language}` : ''}`;
+  return `#${rooms.link() ?? stateToHash(lens.state)}${languageChosen ? `&lang=${language}` : ''}`;
 }
 
 function writeAddress(): void {
@@ -109,8 +124,9 @@ function writeAddress(): void {
 
 function readAddress(): void {
   if (location.hash.length < 2) return;
-  const { state, problems } = hashToState(location.hash);
-  lens.state = state;
+  const train = isTrainLink(location.hash);
+  void rooms.show(train ? 'train' : 'explore', location.hash);
+  const problems = train ? [] : readLens();
   const asked = matchLanguage(hashPairs(location.hash).find(([name]) => name === 'lang')?.[1]);
   if (asked) {
     languageChosen = true;
@@ -119,14 +135,43 @@ function readAddress(): void {
   if (problems.length > 0) lens.say(say('link', { parts: problems.join(', ') }));
 }
 
-lens.addEventListener('multihead-change', writeAddress);
+function readLens(): readonly string[] {
+  const { state, problems } = hashToState(location.hash);
+  lens.state = state;
+  return problems;
+}
+
+lens.addEventListener('multihead-change', () => {
+  if (rooms.current === 'explore') writeAddress();
+});
 addEventListener('hashchange', readAddress);
 
 find('#share', HTMLButtonElement).addEventListener('click', async () => {
   clearTimeout(writing);
   const copied = await copyText(new URL(link(), location.href).href);
-  lens.say(say(copied ? 'shared' : 'notShared'));
+  const message = say(copied ? 'shared' : 'notShared');
+  if (!rooms.say(message)) lens.say(message);
 });
+
+/* ------------------------------------------------------------------------------------------------------- Rooms */
+
+function showRoom(room: Room): void {
+  document.body.dataset.room = room;
+  lens.hidden = room !== 'explore';
+  // Exports are of the lens's maps.
+  exportMenu.hidden = room !== 'explore';
+  for (const link of document.querySelectorAll<HTMLElement>('[data-room]:is(a)')) {
+    if (link.dataset.room === room) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+}
+
+for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-room]'))
+  link.addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    void rooms.show(link.dataset.room as Room).then(writeAddress);
+  });
 
 /* -------------------------------------------------------------------------------------------------------- Help */
 

@@ -1,5 +1,7 @@
 /** Everything that decides how a training goes, and its text form for links. The same settings give the same numbers. */
-import { type TaskId, taskIds } from './tasks/index.js';
+import type { NetworkOptions, TrainerSettings } from '../train/settings.js';
+import { lengthOf, vocabularyOf } from './task.js';
+import { type TaskId, taskIds, taskOf } from './tasks/index.js';
 
 export interface Settings {
   readonly task: TaskId;
@@ -53,6 +55,9 @@ export const defaultSettings: Settings = {
   batch: 16,
   examples: 0,
 };
+
+/** Of AdamW. A β2 below PyTorch's 0.999 forgets sooner, which short trainings like. */
+export const adamw = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8 } as const;
 
 /** The feed-forward layer is so many times as wide as the model. */
 const FFN_FACTOR = 4;
@@ -143,11 +148,44 @@ export function fitHeads(settings: Settings): Settings {
   return { ...settings, heads: nearest };
 }
 
+/** The model that is to learn. */
+export function networkOf({ task, layers, heads, width, norm }: Settings): NetworkOptions {
+  return {
+    layers,
+    heads,
+    embedDim: width,
+    ffnDim: FFN_FACTOR * width,
+    vocabulary: vocabularyOf(taskOf(task)).length,
+    positions: lengthOf(taskOf(task)),
+    norm,
+  };
+}
+
+/** How it learns. */
+export function trainerSettingsOf(settings: Settings): TrainerSettings {
+  const { seed, optimiser, rate, warmUp, steps, clip, decay, attentionDropout, residualDropout, scaled } = settings;
+  return {
+    ...adamw,
+    seed,
+    optimiser,
+    learningRate: rate,
+    floor: rate / 10,
+    warmUp: Math.min(warmUp, steps),
+    steps,
+    clip,
+    weightDecay: decay,
+    attentionDropout,
+    residualDropout,
+    scale: scaled ? 'default' : 'none',
+  };
+}
+
 /** Numbers that are learned: embeddings (the head is tied), and per layer two norms, attention and feed-forward. */
-export function countParameters({ layers, width, norm }: Settings, vocabulary: number, positions: number): number {
+export function countParameters({ task, layers, width, norm }: Settings): number {
   const attention = 4 * (width + 1) * width;
   const inner = FFN_FACTOR * width;
   const feedForward = (width + 1) * inner + (inner + 1) * width;
   const finalNorm = norm === 'pre' ? 2 * width : 0;
-  return (vocabulary + positions) * width + layers * (attention + feedForward + 4 * width) + finalNorm;
+  const embedded = vocabularyOf(taskOf(task)).length + lengthOf(taskOf(task));
+  return embedded * width + layers * (attention + feedForward + 4 * width) + finalNorm;
 }

@@ -108,6 +108,8 @@ export class Trainer {
   readonly #handle: Handle;
   #settings: TrainerSettings;
   #disposed = false;
+  /** Places that counted since the last step. */
+  #counted = 0;
 
   /**
    * With an engine from `loadTrainEngine`; `create` finds one by itself.
@@ -173,7 +175,9 @@ export class Trainer {
    * @throws {MultiheadError} `argument` or `shape`; `nonfinite`, naming the first tensor with NaN or infinity; `memory`.
    */
   accumulate(batch: Batch): BatchResult {
-    return this.#run('mh_trainer_accumulate', batch);
+    const result = this.#run('mh_trainer_accumulate', batch);
+    this.#counted += result.counted;
+    return result;
   }
 
   /**
@@ -186,6 +190,7 @@ export class Trainer {
     const address = this.#alive();
     const { memory } = this.engine;
     const count = this.parameters.length;
+    this.#counted = 0;
     return memory.scope((scope) => {
       const norms = options.inspect ? scope.alloc(3 * count * 4) : 0;
       const at = (which: number) => (norms === 0 ? undefined : norms + which * count * 4);
@@ -230,6 +235,14 @@ export class Trainer {
     const { offset, count, shape } = this.#parameter(name);
     const address = this.engine.call('mh_trainer_parameters', this.#alive()) >>> 0;
     return { data: this.engine.memory.floats(address + offset * 4, count), shape };
+  }
+
+  /** A copy of the gradient that was accumulated for a tensor, of the mean loss; zeros after `apply`. @throws as `read`. */
+  gradient(name: string): Tensor {
+    const { offset, count, shape } = this.#parameter(name);
+    const address = this.engine.call('mh_trainer_gradient', this.#alive()) >>> 0;
+    const sum = this.engine.memory.floats(address + offset * 4, count);
+    return { data: sum.map((value) => value / Math.max(this.#counted, 1)), shape };
   }
 
   /** Replaces a learned tensor. @throws {MultiheadError} `argument` as `read`, `shape` for another shape. */

@@ -1,5 +1,5 @@
 /** One loaded model per address for the whole page, however many lenses look through it. */
-import type { Model, ModelSource, Progress } from '../core/types.js';
+import type { Model, ModelFiles, ModelSource, Progress } from '../core/types.js';
 import { loadModel } from '../worker/load-model.js';
 import type { LoadedBytes, ModelSupply } from './session.js';
 
@@ -12,9 +12,19 @@ interface Loading {
 
 const loadings = new Map<string, Loading>();
 
+/** Models that the page itself made, by the address that they were given. */
+const offered = new Map<string, ModelFiles>();
+
+/** Gives files an address for `<multihead-lens model>`, on this page only and until it is left. */
+export function offerModel(files: ModelFiles): string {
+  const address = `made-here:${offered.size + 1}`;
+  offered.set(address, files);
+  return address;
+}
+
 /** The model that comes with the package is loaded by a page only when a lens on it names no other. */
 async function sourceOf(address: string): Promise<ModelSource> {
-  if (address !== '') return address;
+  if (address !== '') return offered.get(address) ?? address;
   const { bilingual } = await import('multihead/models/bilingual');
   return bilingual;
 }

@@ -6,9 +6,14 @@ import { type Outcome, unpackError, type WorkerApi } from './protocol.js';
 /** Time for the worker's script to arrive and answer. */
 const HELLO_MILLISECONDS = 30_000;
 
-export class Connection {
+/** What every worker of ours can be asked. */
+interface Greeting {
+  hello(): void;
+}
+
+export class Connection<Api extends Greeting = WorkerApi> {
   readonly #worker: Worker;
-  readonly #remote: Remote<WorkerApi>;
+  readonly #remote: Remote<Api>;
   /** How to reject each call under way. */
   readonly #pending = new Set<(reason: unknown) => void>();
   /** Why the worker has ended. */
@@ -16,7 +21,7 @@ export class Connection {
 
   private constructor(worker: Worker) {
     this.#worker = worker;
-    this.#remote = wrap<WorkerApi>(worker);
+    this.#remote = wrap<Api>(worker);
     worker.addEventListener('error', (event) => {
       // A script that cannot be loaded says nothing.
       this.close(workerError(event.message || 'its script could not be loaded'));
@@ -29,8 +34,8 @@ export class Connection {
    *
    * @throws {MultiheadError} `worker` if the host allows no worker, or its script does not load.
    */
-  static async open(spawn: () => Worker): Promise<Connection> {
-    let connection: Connection;
+  static async open<Api extends Greeting = WorkerApi>(spawn: () => Worker): Promise<Connection<Api>> {
+    let connection: Connection<Api>;
     try {
       connection = new Connection(spawn());
     } catch (thrown) {
@@ -38,7 +43,7 @@ export class Connection {
     }
     const timer = setTimeout(() => connection.close(workerError('it does not answer')), HELLO_MILLISECONDS);
     try {
-      await connection.#unlessEnded(() => connection.#remote.hello());
+      await connection.#unlessEnded(() => (connection.#remote as unknown as Remote<Greeting>).hello());
     } finally {
       clearTimeout(timer);
     }
@@ -46,7 +51,7 @@ export class Connection {
   }
 
   /** The value of a call, or its error, thrown here. */
-  async call<T>(make: (remote: Remote<WorkerApi>) => Promise<Outcome<T>>): Promise<T> {
+  async call<T>(make: (remote: Remote<Api>) => Promise<Outcome<T>>): Promise<T> {
     const outcome = await this.#unlessEnded(() => make(this.#remote));
     if ('error' in outcome) throw unpackError(outcome.error);
     return outcome.value;

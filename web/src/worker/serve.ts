@@ -35,7 +35,8 @@ export function createApi(): WorkerApi {
   };
 }
 
-async function outcome<T>(work: () => Promise<T>): Promise<Outcome<T>> {
+/** What `work` gives, or the error it threw. */
+export async function outcome<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
   try {
     return { value: await work() };
   } catch (thrown) {

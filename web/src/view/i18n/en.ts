@@ -230,6 +230,10 @@ export const en = {
   'site.description':
     'Type a sentence and see every attention head of a real language model, its mask and its entropy, computed in your browser.',
   'site.tagline': 'attention you can see, touch and change',
+  'site.rooms': 'Rooms',
+  'site.explore': 'Explore',
+  'site.train': 'Train',
+  'site.roomFailed': 'The Train room could not be loaded: {{reason}}. Check the connection, and try again.',
   'site.language': '换成中文',
   'site.theme': 'Colours: {{theme}}',
   'site.auto': 'as the system',

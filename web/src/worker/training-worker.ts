@@ -1,0 +1,5 @@
+/** The script of the worker that trains. Importing it starts it. */
+import type { Endpoint } from 'comlink';
+import { serveTraining } from './serve-training.js';
+
+serveTraining(globalThis as unknown as Endpoint);
