@@ -2,7 +2,7 @@
 # Builds multihead from source.
 #
 #   ./build.sh [all]      the wasm engine and the web packages
-#   ./build.sh wasm       dist/wasm/multihead-{simd128,relaxed-simd}.wasm, and multihead-train-*.wasm, which also learn
+#   ./build.sh wasm       dist/wasm/multihead-{simd128,relaxed-simd}{,-threads}.wasm, and multihead-train-*.wasm, which also learn
 #   ./build.sh native     build/native/libmultihead.a and the C tests beside it
 #   ./build.sh web        dist/{core,worker,view,models,embed} for npm, and the site in build/site
 #   ./build.sh fuzz       the fuzz targets, with clang's libFuzzer, in build/fuzz
@@ -15,7 +15,7 @@
 #
 #   CC                    the native C compiler; gcc or clang if not set
 #   EMSDK                 an Emscripten SDK, used when emcc is not on PATH
-#   MULTIHEAD_RELAXED=0   leaves out the relaxed-SIMD engine, on a machine with no compiler for it
+#   MULTIHEAD_RELAXED=0   leaves out the engines with relaxed SIMD and with threads, on a machine with no compiler for them
 #
 # A step whose inputs have not changed is skipped.
 set -euo pipefail
@@ -25,18 +25,22 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 C_WARNINGS=(-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror)
 # Contraction would fuse a*b+c where the host can, and native and wasm would no longer agree.
 C_FLAGS=(-std=c11 -ffp-contract=off "${C_WARNINGS[@]}" -Ic/include -Ic/src)
-NATIVE_FLAGS=(-O2 -g)
+THREAD_FLAGS=(-DMH_THREADS -pthread)
+NATIVE_FLAGS=(-O2 -g "${THREAD_FLAGS[@]}")
 # shellcheck disable=SC2054  # the comma is the flag's own
-SANITIZE_FLAGS=(-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all)
+SANITIZE_FLAGS=(-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all "${THREAD_FLAGS[@]}")
 WASM_FLAGS=(-O3 -DNDEBUG)
 STACK_BYTES=65536
 INITIAL_MEMORY_BYTES=1048576
 MAXIMUM_MEMORY_BYTES=2147483648
+LINK_EXTRA=()
 
 SIMD128=dist/wasm/multihead-simd128.wasm
 SIMD128_TRAIN=dist/wasm/multihead-train-simd128.wasm
 RELAXED=dist/wasm/multihead-relaxed-simd.wasm
 RELAXED_TRAIN=dist/wasm/multihead-train-relaxed-simd.wasm
+SIMD128_THREADS=dist/wasm/multihead-simd128-threads.wasm
+RELAXED_THREADS=dist/wasm/multihead-relaxed-simd-threads.wasm
 RELAXED_WANTED=${MULTIHEAD_RELAXED:-1}
 # Relaxed SIMD got its final opcodes in LLVM 19.
 RELAXED_CLANGS=(26 25 24 23 22 21 20 19)
@@ -232,13 +236,13 @@ find_acorn() {
 
 # ===== WebAssembly =============================================================================
 
-# wasm_ok FILE: can Node.js compile it, and does it import nothing but the notice of memory growth?
+# wasm_ok FILE: can Node.js compile it, and does it import nothing but the notice of memory growth, and with threads the memory?
 wasm_ok() {
     node - "$1" <<'JS'
 const file = process.argv[2];
 require('node:v8').setFlagsFromString('--experimental-wasm-relaxed-simd'); // Node 20 has it behind this flag
 const module = new WebAssembly.Module(require('node:fs').readFileSync(file));
-const strange = WebAssembly.Module.imports(module).filter(({ name }) => name !== 'emscripten_notify_memory_growth');
+const strange = WebAssembly.Module.imports(module).filter(({ kind, name }) => kind !== 'memory' && name !== 'emscripten_notify_memory_growth');
 if (strange.length > 0) {
   console.error(`${file} needs functions that nothing defines: ${strange.map(({ name }) => name).join(', ')}`);
   process.exit(1);
@@ -255,7 +259,7 @@ link_with_emcc() {
         "-s$EMCC_STACK=$STACK_BYTES" -Wl,--stack-first "-sEXPORTED_FUNCTIONS=@$exports"
 }
 
-# link_with_lld OUTPUT EXPORTS OBJECT...: what emcc does, against its libraries, with a newer linker.
+# link_with_lld OUTPUT EXPORTS OBJECT...: what emcc does, against its libraries, with a newer linker. LINK_EXTRA has more flags.
 link_with_lld() {
     local output=$1 exports=$2 name names=()
     shift 2
@@ -265,7 +269,7 @@ link_with_lld() {
     "$LLD" -o "$output" "$@" "$SYSROOT/lib/wasm32-emscripten/crt1_reactor.o" -L"$SYSROOT/lib/wasm32-emscripten" \
         -lstandalonewasm-memgrow -lc -lemmalloc -lcompiler_rt --entry=_initialize "${names[@]}" --import-undefined \
         -O2 --gc-sections --strip-all -z stack-size="$STACK_BYTES" --stack-first \
-        --initial-memory="$INITIAL_MEMORY_BYTES" --max-memory="$MAXIMUM_MEMORY_BYTES"
+        --initial-memory="$INITIAL_MEMORY_BYTES" --max-memory="$MAXIMUM_MEMORY_BYTES" "${LINK_EXTRA[@]}"
 }
 
 # The setting for the stack size has had two names; an emcc refuses the one it does not know.
@@ -296,6 +300,8 @@ C
 }
 
 try_emcc_for_relaxed() {
+    SYSROOT=$(em-config CACHE)/sysroot
+    LLD=$(em-config LLVM_ROOT)/wasm-ld
     RELAXED_COMPILE=(emcc "${WASM_FLAGS[@]}" -msimd128 -mrelaxed-simd)
     RELAXED_LINK=link_with_emcc
     EMCC_SIMD=-mrelaxed-simd
@@ -389,10 +395,29 @@ build_relaxed() {
     link_peak "$RELAXED_LINK" relaxed-simd "${RELAXED_COMPILE[@]}"
 }
 
+# An engine with threads is the same objects, but for the one file that knows of threads, on a memory that is shared.
+# Each thread has an instance, and gets its stack by the global __stack_pointer.
+build_threads() {
+    local build source parallel folder=build/wasm/threads
+    cat c/exports.txt c/exports-threads.txt >build/wasm/exports-threads.txt
+    compile "$folder" c/src/base/parallel.c "${RELAXED_COMPILE[@]}" -matomics -mbulk-memory -mmutable-globals -DMH_THREADS "${C_FLAGS[@]}"
+    parallel=${OBJECTS[0]}
+    LINK_EXTRA=(--shared-memory --import-memory --export=__stack_pointer)
+    for build in simd128 relaxed-simd; do
+        OBJECTS=("$parallel")
+        for source in c/src/*/*.c; do
+            [ "$source" = c/src/base/parallel.c ] || OBJECTS+=("build/wasm/$build/${source%.c}.o")
+        done
+        link_with_lld "build/wasm/$build-threads.wasm" build/wasm/exports-threads.txt "${OBJECTS[@]}"
+        ship_wasm "build/wasm/$build-threads.wasm" "dist/wasm/multihead-$build-threads.wasm"
+    done
+    LINK_EXTRA=()
+}
+
 build_wasm() {
     local inputs outputs=("$SIMD128" "$SIMD128_TRAIN")
-    [ "$RELAXED_WANTED" = 0 ] || outputs+=("$RELAXED" "$RELAXED_TRAIN")
-    inputs=$(fingerprint build.sh c/include c/src c/exports.txt c/exports-train.txt tests/bench/peak.c)
+    [ "$RELAXED_WANTED" = 0 ] || outputs+=("$RELAXED" "$RELAXED_TRAIN" "$SIMD128_THREADS" "$RELAXED_THREADS")
+    inputs=$(fingerprint build.sh c/include c/src c/exports*.txt tests/bench/peak.c)
     if is_fresh wasm "$inputs" "${outputs[@]}"; then
         say "wasm: up to date"
         return
@@ -402,10 +427,11 @@ build_wasm() {
     find_stack_setting
     build_simd128
     if [ "$RELAXED_WANTED" = 0 ]; then
-        say "  MULTIHEAD_RELAXED=0: no relaxed-SIMD engine"
-        rm -f "$RELAXED" "$RELAXED_TRAIN"
+        say "  MULTIHEAD_RELAXED=0: no engine with relaxed SIMD or threads"
+        rm -f "$RELAXED" "$RELAXED_TRAIN" "$SIMD128_THREADS" "$RELAXED_THREADS"
     else
         build_relaxed
+        build_threads
     fi
     # The sources find the wasm where dist/ has it, beside core/.
     ln -sfn ../../dist/wasm web/src/wasm

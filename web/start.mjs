@@ -77,8 +77,8 @@ const options = readOptions();
 prepare();
 run('./build.sh', ['all']);
 
-const { staticServer } = await import('./static-server.mjs');
-const server = staticServer(`${ROOT}build/site`);
+const { ISOLATED, staticServer } = await import('./static-server.mjs');
+const server = staticServer(`${ROOT}build/site`, ISOLATED);
 const port = await listen(server, options.port, options.host ? '0.0.0.0' : 'localhost');
 console.log(`\nmultihead is at http://localhost:${port}/   (ctrl-C ends it)`);
 if (options.host) {

@@ -1,4 +1,4 @@
-// A static file server: a folder over plain http, with the right types and no special header.
+// A static file server: a folder over plain http, with the right types, and no special header if none is asked for.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -16,6 +16,12 @@ const TYPES = {
   '.svg': 'image/svg+xml',
   '.wasm': 'application/wasm',
   '.woff2': 'font/woff2',
+};
+
+/** Headers that let a page share memory between workers, and so have threads. Its files come from here alone anyway. */
+export const ISOLATED = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp',
 };
 
 /** The file that a request path names inside `folder`, or null if it leads out of it or cannot be read as a path. */
@@ -40,8 +46,8 @@ function sendText(response, status, text) {
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`);
 }
 
-/** An http server, not yet listening, of the files in `folder`. */
-export function staticServer(folder) {
+/** An http server, not yet listening, of the files in `folder`, each sent with `headers` too. */
+export function staticServer(folder, headers = {}) {
   return createServer(async (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return sendText(response, 405, 'only GET and HEAD');
@@ -52,6 +58,7 @@ export function staticServer(folder) {
     }
     const { size } = await stat(file);
     response.writeHead(200, {
+      ...headers,
       'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
       'content-length': size,
       'cache-control': 'no-cache',

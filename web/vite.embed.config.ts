@@ -1,11 +1,11 @@
 /** The element for a bare page: dist/embed/multihead-lens.js, with the worker and the engines in it. */
 import { defineConfig } from 'vite';
-import { inlineWorker, modelsBeside, ownModels } from './vite.plugins.js';
+import { inlineWorker, modelsBeside, noThreads, ownModels } from './vite.plugins.js';
 
 export default defineConfig({
   publicDir: false,
   plugins: [modelsBeside()],
-  resolve: { alias: [inlineWorker, ownModels] },
+  resolve: { alias: [inlineWorker, noThreads, ownModels] },
   build: {
     outDir: 'dist/embed',
     emptyOutDir: true,

@@ -19,6 +19,12 @@ export const inlineTrainingWorker: Alias = {
   replacement: fileURLToPath(new URL('./spawn-training-inline.ts', import.meta.url)),
 };
 
+/** Leaves the engines with threads out of a bundle that has the engines in it. */
+export const noThreads: Alias = {
+  find: /^.*\/threaded-wasm\.js$/,
+  replacement: fileURLToPath(new URL('./no-threads.ts', import.meta.url)),
+};
+
 /** `multihead/models/NAME`, which the package resolves by its own name, from the sources. */
 export const ownModels: Alias = {
   find: /^multihead\/models\/(.+)$/,

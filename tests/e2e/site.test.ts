@@ -135,7 +135,7 @@ describe('numbers', () => {
     const proof = await lens.facts('proof');
     expect(proof.tokens).toBe(`${size} / 64`);
     expect(proof[en['proof.heads']]).toBe('4 × 8');
-    expect(proof.engine).toBe('wasm, relaxed SIMD, in a worker');
+    expect(proof.engine).toBe('wasm, relaxed SIMD, in a worker, 1 thread');
     expect(Number(proof[en['proof.sums']]?.replace('± ', ''))).toBeLessThan(1e-6);
     expect(proof.compute).toMatch(/^[\d.]+ ms$/);
     expect(proof[en['proof.pixels']]).toMatch(/^[\d.]+ ms$/);

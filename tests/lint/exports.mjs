@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const BUILDS = ['simd128', 'relaxed-simd'];
 // What the toolchain adds by itself.
 const EXTRAS =
-  /^(memory|_initialize|__indirect_function_table|__errno_location|stack(Save|Restore|Alloc)|_?_?emscripten_stack_\w+)$/;
+  /^(memory|_initialize|__stack_pointer|__indirect_function_table|__errno_location|stack(Save|Restore|Alloc)|_?_?emscripten_stack_\w+)$/;
 const ALLOCATION = ['free', 'malloc'];
 
 setFlagsFromString('--experimental-wasm-relaxed-simd'); // Node 20 has it behind this flag
@@ -21,7 +21,8 @@ function read(path) {
 function headerFunctions(header) {
   const code = read(`c/include/${header}`)
     .toString()
-    .replace(/\/\*[\s\S]*?\*\//g, '');
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/#ifndef __wasm__[\s\S]*?#endif/g, '');
   return [...code.matchAll(/\b(mh_\w+)\([^;{]*\);/g)].map(([, name]) => name);
 }
 
@@ -48,9 +49,10 @@ function compare(whatA, a, whatB, b) {
   }
 }
 
-function compareModules(list, listed, prefix) {
+/** The modules that are `prefix`, one of the builds, and `suffix`. */
+function compareModules(list, listed, prefix, suffix = '') {
   for (const build of BUILDS) {
-    const path = `dist/wasm/${prefix}-${build}.wasm`;
+    const path = `dist/wasm/${prefix}-${build}${suffix}.wasm`;
     const exported = wasmExports(path);
     compare(list, listed, path, exported);
     compare(path, exported, list, listed);
@@ -69,5 +71,11 @@ const listedTraining = listedExports('c/exports-train.txt');
 compare('multihead_train.h', training, 'c/exports-train.txt', listedTraining);
 compare('c/exports-train.txt', listedTraining, 'the headers', [...training, ...engine]);
 compareModules('c/exports-train.txt', listedTraining, 'multihead-train');
+
+const threads = headerFunctions('multihead_threads.h');
+const listedThreads = listedExports('c/exports-threads.txt');
+compare('multihead_threads.h', threads, 'c/exports-threads.txt', listedThreads);
+compare('c/exports-threads.txt', listedThreads, 'multihead_threads.h', threads);
+compareModules('the lists of exports', [...listed, ...listedThreads], 'multihead', '-threads');
 console.log(faults.join('\n'));
 process.exitCode = faults.length > 0 ? 1 : 0;

@@ -31,6 +31,8 @@ describe('the tarball', () => {
     'dist/wasm/multihead-train-simd128.wasm',
     'dist/wasm/multihead-train-relaxed-simd.wasm',
     'dist/train/index.js',
+    'dist/wasm/multihead-simd128-threads.wasm',
+    'dist/wasm/multihead-relaxed-simd-threads.wasm',
     'dist/models/bilingual/model.safetensors',
     'dist/models/bilingual/config.json',
     'dist/models/bilingual/tokenizer.json',

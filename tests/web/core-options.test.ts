@@ -63,7 +63,7 @@ describe('an option that does not exist is named, with those that do', () => {
     [
       'loadEngine',
       () => loadEngine({ simd: true } as Anything),
-      /^loadEngine has no option simd: it has build, wasmUrl, wasm/,
+      /^loadEngine has no option simd: it has build, threads, wasmUrl, wasm/,
     ],
     [
       'MultiHeadAttention',
@@ -73,7 +73,7 @@ describe('an option that does not exist is named, with those that do', () => {
     [
       'the engine',
       () => MultiHeadAttention.create({ embedDim: 2, numHeads: 1 }, { simd: true } as Anything),
-      /^the engine has no option simd: it has build, wasmUrl, wasm$/,
+      /^the engine has no option simd: it has build, threads, wasmUrl, wasm$/,
     ],
     ['forward', forward({ attn_mask: null }), /^forward has no option attn_mask: it has .*attnMask/],
     ['weightsRows', forward({ weightsRows: { head: [0] } }), /^weightsRows has no option head: it has heads, rows$/],

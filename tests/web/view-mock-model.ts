@@ -93,6 +93,7 @@ export function mockModel(options: { readonly delay?: number; readonly info?: Pa
     runs,
     info,
     build: 'simd128',
+    threads: 1,
     thread: 'here',
     run,
     runLatest: run,

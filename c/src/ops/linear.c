@@ -1,6 +1,7 @@
 #include "ops/linear.h"
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/size.h"
 #include "kernels/int8.h"
 #include "kernels/kernels.h"
@@ -54,15 +55,82 @@ size_t mh_linear_scratch(const struct mh_linear *linear, size_t rows)
     return linear->precision == MH_INT8 ? mh_size_mul(rows, mh_int8_rows_size(1, linear->in)) : 0;
 }
 
+/* ===== The product, split over threads ======================================================
+ *
+ * Rows are independent of each other, and so are columns: any cut gives the same bits. */
+
+/* Multiply-adds that are worth a task of their own: they take some ten times as long as to wake a
+ * thread. */
+#define TASK_PRODUCTS ((size_t)1 << 18)
+
+/* Rows of a task are a multiple of those of every register tile. */
+#define TASK_ROWS 12
+
+struct product {
+    const struct mh_linear *linear;
+    float *out;
+    const float *in;
+    size_t out_stride, in_stride, rows;
+    void *scratch;
+    size_t per_task; /* rows or columns */
+};
+
+static void quantise(const struct product *p, size_t m0, size_t m1)
+{
+    if (p->linear->precision == MH_INT8)
+        mh_int8_quantise(p->scratch, p->in, p->in_stride, p->linear->in, m0, m1);
+}
+
+static void multiply(const struct product *p, size_t m0, size_t m1, size_t n0, size_t n1)
+{
+    const struct mh_linear *l = p->linear;
+    if (l->precision == MH_INT8)
+        mh_int8_gemm(p->out, p->out_stride, p->scratch, l->packed, l->bias, l->out, l->in, m0, m1,
+                     n0, n1);
+    else
+        mh_gemm(p->out + m0 * p->out_stride, p->out_stride, p->in + m0 * p->in_stride, p->in_stride,
+                l->packed, l->bias, m1 - m0, l->out, l->in, n0, n1);
+}
+
+static void multiply_rows(void *context, size_t index, size_t thread)
+{
+    const struct product *p = context;
+    size_t begin = index * p->per_task, end = mh_size_min(begin + p->per_task, p->rows);
+    (void)thread;
+    quantise(p, begin, end);
+    multiply(p, begin, end, 0, p->linear->out);
+}
+
+static void multiply_columns(void *context, size_t index, size_t thread)
+{
+    const struct product *p = context;
+    size_t begin = index * p->per_task, end = mh_size_min(begin + p->per_task, p->linear->out);
+    (void)thread;
+    multiply(p, 0, p->rows, begin, end);
+}
+
+/* n cut into `tasks` parts of a whole number of units. */
+static size_t part(size_t n, size_t tasks, size_t unit)
+{
+    size_t units = (n + unit - 1) / unit;
+    return (units + tasks - 1) / tasks * unit;
+}
+
 void mh_linear_forward(const struct mh_linear *linear, float *out, size_t out_stride,
                        const float *in, size_t in_stride, size_t rows, void *scratch)
 {
-    if (linear->precision == MH_INT8) {
-        mh_int8_quantise(scratch, in, in_stride, linear->in, 0, rows);
-        mh_int8_gemm(out, out_stride, scratch, linear->packed, linear->bias, linear->out,
-                     linear->in, 0, rows, 0, linear->out);
+    struct product p = {linear, out, in, out_stride, in_stride, rows, scratch, 0};
+    size_t products = mh_size_mul(mh_size_mul(rows, linear->out), linear->in);
+    size_t tasks = mh_size_min(products / TASK_PRODUCTS, mh_parallel_threads());
+    if (tasks < 2) {
+        quantise(&p, 0, rows);
+        multiply(&p, 0, rows, 0, linear->out);
+    } else if (rows >= TASK_ROWS * tasks) {
+        p.per_task = part(rows, tasks, TASK_ROWS);
+        mh_parallel_for((rows - 1) / p.per_task + 1, multiply_rows, &p);
     } else {
-        mh_gemm(out, out_stride, in, in_stride, linear->packed, linear->bias, rows, linear->out,
-                linear->in, 0, linear->out);
+        quantise(&p, 0, rows);
+        p.per_task = part(linear->out, tasks, mh_linear_columns(linear->precision, 1));
+        mh_parallel_for((linear->out - 1) / p.per_task + 1, multiply_columns, &p);
     }
 }

@@ -26,9 +26,12 @@ export interface ServedFolder {
   close(): Promise<void>;
 }
 
-/** Serves a folder on a free port of localhost, without COOP or COEP. */
-export async function serveFolder(folder: string): Promise<ServedFolder> {
-  const server: Server = staticServer(folder);
+/** Serves a folder on a free port of localhost, without COOP or COEP if they are not in `headers`. */
+export async function serveFolder(
+  folder: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<ServedFolder> {
+  const server: Server = staticServer(folder, headers);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {

@@ -110,13 +110,14 @@ async function collect(
 interface Builtins {
   'node:fs/promises': typeof import('node:fs/promises');
   'node:url': typeof import('node:url');
+  'node:worker_threads': typeof import('node:worker_threads');
 }
 
 /**
  * A module of the host, if it is one like Node. Asked for at run time, since a bundler for the browser fails on an
  * `import` of it.
  */
-function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
+export function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
   const host = (globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } }).process;
   return host?.getBuiltinModule?.(name) as Builtins[Name] | undefined;
 }

@@ -11,10 +11,21 @@ export interface Report {
   readonly maskedRows: number;
 }
 
+/** Workers that compute for an engine. */
+export interface EngineThreads {
+  /** With the calling thread. */
+  readonly count: number;
+  end(): void;
+}
+
+/** Ends the threads of engines that nobody holds any more. */
+const forgotten = new FinalizationRegistry((threads: EngineThreads) => threads.end());
+
 /**
  * A running engine. Made by `loadEngine`; shared by everything that computes with it. Calls are synchronous.
  *
- * Whoever holds it needs no `dispose`: the memory goes when the engine is no longer referenced.
+ * Its memory goes when the engine is no longer referenced, and so do its threads, if it has any; `dispose` ends those
+ * at once.
  */
 export class Engine {
   readonly build: Build;
@@ -22,14 +33,16 @@ export class Engine {
   readonly statisticNames: StatisticNames;
   readonly #exports: Readonly<Record<string, unknown>>;
   readonly #error: number;
+  #threads: EngineThreads | undefined;
   #crash: unknown;
+  #disposed = false;
 
-  /** Takes a fresh instance of `multihead-*.wasm` and initialises it. */
-  constructor(instance: WebAssembly.Instance) {
+  /** Takes a fresh instance of `multihead-*.wasm` and initialises it; `given` is the memory of one that imports it. */
+  constructor(instance: WebAssembly.Instance, given?: WebAssembly.Memory) {
     this.#exports = instance.exports;
     this.#function('_initialize')();
     const allocator: Allocator = { malloc: this.#function('malloc'), free: this.#function('free') };
-    const memory = instance.exports.memory as WebAssembly.Memory;
+    const memory = given ?? (instance.exports.memory as WebAssembly.Memory);
     const layouts = [this.#function('mh_layout')()];
     if (this.trains) layouts.push(this.#function('mh_train_layout')());
     this.memory = new Memory(memory, allocator, layouts);
@@ -46,19 +59,38 @@ export class Engine {
     return 'mh_train_layout' in this.#exports;
   }
 
-  /** False once the wasm has trapped: then every call throws code `crashed`. */
-  get alive(): boolean {
-    return this.#crash === undefined;
+  /** How many threads a pass uses, the calling one included. More than 1 only with a build that has threads. */
+  get threads(): number {
+    return this.#threads?.count ?? 1;
   }
 
-  /** Calls an export that cannot fail. Throws code `crashed` if the wasm traps, now or before. */
+  /** False once the wasm has trapped, and after `dispose`: then every call throws. */
+  get alive(): boolean {
+    return this.#crash === undefined && !this.#disposed;
+  }
+
+  /** Ends the threads and the engine with them: a later call throws code `disposed`. */
+  dispose(): void {
+    this.#disposed = true;
+    this.#endThreads();
+  }
+
+  /** Takes threads that the wasm has been told of. */
+  own(threads: EngineThreads): void {
+    this.#threads = threads;
+    forgotten.register(this, threads, this);
+  }
+
+  /** Calls an export that cannot fail. Throws code `crashed` if the wasm traps, now or before; code `disposed`. */
   call(name: string, ...args: readonly number[]): number {
     if (this.#crash !== undefined) throw this.#crashed();
+    if (this.#disposed) throw new MultiheadError('disposed', 'this engine was disposed: load it anew');
     try {
       return this.#function(name)(...args);
     } catch (thrown) {
       if (!(thrown instanceof WebAssembly.RuntimeError)) throw thrown;
       this.#crash = thrown;
+      this.#endThreads();
       throw this.#crashed();
     }
   }
@@ -83,6 +115,12 @@ export class Engine {
     const report = scope.struct('mh_report');
     this.check(`${noun}_forward`, ...subject, scope.alloc(bytes), bytes, report);
     return { maskedRows: Number(this.memory.field('mh_report', report, 'masked_rows')) };
+  }
+
+  #endThreads(): void {
+    forgotten.unregister(this);
+    this.#threads?.end();
+    this.#threads = undefined;
   }
 
   #function(name: string): WasmFunction {

@@ -4,6 +4,8 @@ import { readFile, resolveUrl } from './assets.js';
 import { Engine } from './engine.js';
 import { MultiheadError, messageOf } from './errors.js';
 import { checkOptions, type Known } from './options.js';
+import { threadedWasmUrl } from './threaded-wasm.js';
+import { isThreaded, sharedMemory, startThreads, threadsWanted } from './threads.js';
 import type { Build, EngineOptions, Progress } from './types.js';
 
 export interface LoadEngineOptions extends EngineOptions {
@@ -11,12 +13,14 @@ export interface LoadEngineOptions extends EngineOptions {
   readonly signal?: AbortSignal;
 }
 
-export const ENGINE_OPTIONS: Known<EngineOptions> = { build: true, wasmUrl: true, wasm: true };
+export const ENGINE_OPTIONS: Known<EngineOptions> = { build: true, threads: true, wasmUrl: true, wasm: true };
 
 /** A kind of wasm: its file is `${name}-${build}.wasm`, beside the package's own modules unless `wasmUrl` says where. */
 export interface Artefact {
   readonly name: string;
   readonly urls: Readonly<Record<Build, string>>;
+  /** Where `${name}-${build}-threads.wasm` is, if there is one. */
+  readonly threadedUrl?: (build: Build) => string | undefined;
 }
 
 /** Only looks: everything of `c/include/multihead.h`. Bundlers find these files by exactly this form. */
@@ -26,6 +30,7 @@ const ENGINE: Artefact = {
     simd128: new URL('../wasm/multihead-simd128.wasm', import.meta.url).href,
     'relaxed-simd': new URL('../wasm/multihead-relaxed-simd.wasm', import.meta.url).href,
   },
+  threadedUrl: threadedWasmUrl,
 };
 
 /** Compiled modules by address, so that a page with several elements compiles once. A failure is not kept. */
@@ -48,14 +53,45 @@ export async function loadEngine(options: LoadEngineOptions = {}): Promise<Engin
 
 /** `loadEngine` for a caller that has checked the options, and has more of them. */
 export async function startEngine(options: LoadEngineOptions, artefact: Artefact = ENGINE): Promise<Engine> {
-  const module = options.wasm ? await compileGiven(options.wasm) : await compileBest(options, artefact);
+  const threads = threadsWanted(options.threads);
+  if (options.wasm) return startGiven(options.wasm, options, threads);
+  const threaded = threads > 1 ? await startWithThreads(options, artefact, threads) : undefined;
+  const engine = threaded ?? (await instantiate(await compileBest(options, artefact)));
+  if (options.signal?.aborted) engine.dispose();
   options.signal?.throwIfAborted();
-  const engine = await instantiate(module);
-  if (options.wasm && options.build && options.build !== 'auto' && options.build !== engine.build) {
+  return engine;
+}
+
+/** The engine with threads; none if anything at all is in the way, since the engine with one thread does the same. */
+async function startWithThreads(
+  options: LoadEngineOptions,
+  { name, threadedUrl }: Artefact,
+  threads: number,
+): Promise<Engine | undefined> {
+  const [build] = await candidates(options.build ?? 'auto');
+  const usual = threadedUrl?.(build);
+  if (usual === undefined) return undefined;
+  const url = options.wasmUrl === undefined ? usual : urlIn(options.wasmUrl, `${name}-${build}-threads`);
+  try {
+    return await instantiateWithThreads(await compileUrl(url, options), threads);
+  } catch {
+    return undefined;
+  }
+}
+
+async function startGiven(
+  wasm: BufferSource | WebAssembly.Module,
+  { build, signal }: LoadEngineOptions,
+  threads: number,
+): Promise<Engine> {
+  const module = await compileGiven(wasm);
+  signal?.throwIfAborted();
+  const engine = isThreaded(module) ? await instantiateWithThreads(module, threads) : await instantiate(module);
+  if (build && build !== 'auto' && build !== engine.build) {
     throw new MultiheadError(
       'wasm-unsupported',
-      `the wasm given is the ${engine.build} build, and the option build says ${options.build}`,
-      { details: { given: engine.build, wanted: options.build } },
+      `the wasm given is the ${engine.build} build, and the option build says ${build}`,
+      { details: { given: engine.build, wanted: build } },
     );
   }
   return engine;
@@ -65,7 +101,7 @@ export async function startEngine(options: LoadEngineOptions, artefact: Artefact
 export async function sharedEngine(options: EngineOptions = {}, artefact: Artefact = ENGINE): Promise<Engine> {
   checkOptions('the engine', options, ENGINE_OPTIONS);
   if (options.wasm) return startEngine(options, artefact);
-  const key = `${artefact.name} ${options.build ?? 'auto'} ${options.wasmUrl ?? ''}`;
+  const key = `${artefact.name} ${options.build ?? 'auto'} ${options.threads ?? ''} ${options.wasmUrl ?? ''}`;
   const engine = await remember(shared, key, () => startEngine(options, artefact));
   if (engine.alive) return engine;
   shared.delete(key);
@@ -105,7 +141,11 @@ function unsupported(what: string): MultiheadError {
 }
 
 function urlOf(build: Build, { wasmUrl }: EngineOptions, { name, urls }: Artefact): string {
-  return wasmUrl === undefined ? urls[build] : new URL(`${name}-${build}.wasm`, folder(wasmUrl)).href;
+  return wasmUrl === undefined ? urls[build] : urlIn(wasmUrl, `${name}-${build}`);
+}
+
+function urlIn(wasmUrl: string | URL, name: string): string {
+  return new URL(`${name}.wasm`, folder(wasmUrl)).href;
 }
 
 /** The absolute address of a folder, with its closing slash. */
@@ -163,16 +203,23 @@ function cspHint(thrown: unknown): string {
   return policy ? " (add 'wasm-unsafe-eval' to the script-src of the page's Content-Security-Policy)" : '';
 }
 
-async function instantiate(module: WebAssembly.Module): Promise<Engine> {
-  // The only import: Memory makes its views anew at each access, so growth needs no notice.
-  const imports = { env: { emscripten_notify_memory_growth: () => {} } };
+async function instantiate(module: WebAssembly.Module, memory?: WebAssembly.Memory): Promise<Engine> {
+  // Memory makes its views anew at each access, so growth needs no notice.
+  const env = { emscripten_notify_memory_growth: () => {}, ...(memory && { memory }) };
   let instance: WebAssembly.Instance;
   try {
-    instance = await WebAssembly.instantiate(module, imports);
+    instance = await WebAssembly.instantiate(module, { env });
   } catch (thrown) {
     throw new MultiheadError('wasm-compile', `could not start the wasm: ${messageOf(thrown)}`, { cause: thrown });
   }
-  return new Engine(instance);
+  return new Engine(instance, memory);
+}
+
+async function instantiateWithThreads(module: WebAssembly.Module, threads: number): Promise<Engine> {
+  const memory = sharedMemory();
+  const engine = await instantiate(module, memory);
+  await startThreads(engine, module, memory, threads);
+  return engine;
 }
 
 /** The promise under `key`, made if it is not there. A rejected one is forgotten, so that a retry can succeed. */

@@ -119,9 +119,9 @@ export class Memory {
     this.#allocator.free(address);
   }
 
-  /** A copy of `bytes` bytes, in a buffer of its own. */
+  /** A copy of `bytes` bytes, in a buffer of its own, which is not shared even if this memory is. */
   copyOut(address: number, bytes: number): ArrayBuffer {
-    return this.#memory.buffer.slice(address, address + bytes) as ArrayBuffer;
+    return new Uint8Array(this.#memory.buffer, address, bytes).slice().buffer;
   }
 
   /** A copy of `length` f32 values. */

@@ -82,6 +82,7 @@ function loadWeights(engine: Engine, config: ModelConfig, file: Uint8Array, orig
 class LocalModel implements Model {
   readonly info: ModelInfo;
   readonly build: Build;
+  readonly threads: number;
   readonly thread = 'here';
   readonly runLatest = keepLatest((input: string | readonly number[], options?: RunOptions) =>
     this.run(input, options),
@@ -101,6 +102,7 @@ class LocalModel implements Model {
   ) {
     this.info = info;
     this.build = engine.build;
+    this.threads = engine.threads;
     this.#loaded = { engine, handle };
     this.#config = config;
     this.#tokenizer = tokenizer;
@@ -145,11 +147,10 @@ class LocalModel implements Model {
     return [...start, ...content, ...end];
   }
 
-  /** Frees the weights; the memory itself goes with the last reference to the engine. */
+  /** Ends the engine, which is this model's own: its memory goes with the last reference to it. */
   dispose(): void {
-    const loaded = this.#loaded;
+    this.#loaded?.engine.dispose();
     this.#loaded = undefined;
-    if (loaded?.engine.alive) loaded.engine.call('mh_model_free', loaded.handle);
   }
 
   #alive(): { readonly engine: Engine; readonly handle: number } {

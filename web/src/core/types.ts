@@ -24,7 +24,17 @@ export type Build = 'simd128' | 'relaxed-simd';
 export interface EngineOptions {
   /** Which build to load. Default `auto`. A build that the host cannot run is an error, never a silent swap. */
   readonly build?: Build | 'auto';
-  /** Folder that holds `multihead-simd128.wasm` and `multihead-relaxed-simd.wasm`. */
+  /**
+   * How many threads compute, the calling one included: 1 to 64, or `auto` for one a core, at most 4. Default `auto` in
+   * a browser, 1 in Node.
+   *
+   * A browser needs a page that is cross-origin isolated, which a server makes with the headers
+   * `Cross-Origin-Opener-Policy: same-origin` and `Cross-Origin-Embedder-Policy: require-corp`, and lets no policy forbid
+   * workers from `blob:`. Where there are no more threads, for whatever reason, the build with one computes the same
+   * numbers: `threads` of the engine or model says how many there are.
+   */
+  readonly threads?: number | 'auto';
+  /** Folder that holds `multihead-simd128.wasm`, `multihead-relaxed-simd.wasm`, and both with `-threads` in their names. */
   readonly wasmUrl?: string | URL;
   /** The wasm itself, for hosts without fetch (edge workers, single-file pages). Then `build` names what it is. */
   readonly wasm?: BufferSource | WebAssembly.Module;
@@ -271,6 +281,8 @@ export interface TokenizeOptions {
 export interface Model {
   readonly info: ModelInfo;
   readonly build: Build;
+  /** How many threads compute, see the option of the same name. */
+  readonly threads: number;
   /** Where it computes: `here` also where a worker was wanted but the host allows none. */
   readonly thread: 'worker' | 'here';
   /** Runs text, or token ids as they are. */

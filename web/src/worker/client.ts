@@ -17,13 +17,8 @@ import type {
   TokenizeOptions,
 } from '../core/types.js';
 import { Connection } from './connection.js';
-import type { Outcome, PortableEngineOptions, WorkerApi } from './protocol.js';
+import type { Description, Outcome, PortableEngineOptions, WorkerApi } from './protocol.js';
 import { spawnWorker } from './spawn.js';
-
-interface Description {
-  readonly info: ModelInfo;
-  readonly build: Build;
-}
 
 /** Starts a worker for `loadModelInto`. Throws code `worker`. */
 export function openWorker(options: LoadOptions): Promise<Connection> {
@@ -58,6 +53,7 @@ function prepareLoad(source: ModelSource, options: LoadOptions) {
   const files = absoluteFiles(source);
   const engine: PortableEngineOptions = {
     ...(options.build && { build: options.build }),
+    ...(options.threads !== undefined && { threads: options.threads }),
     ...(options.wasm && { wasm: options.wasm }),
     ...(options.wasmUrl !== undefined && { wasmUrl: resolveUrl(options.wasmUrl) }),
   };
@@ -69,6 +65,7 @@ function prepareLoad(source: ModelSource, options: LoadOptions) {
 class RemoteModel implements Model {
   readonly info: ModelInfo;
   readonly build: Build;
+  readonly threads: number;
   readonly thread = 'worker';
   readonly runLatest = keepLatest((input: string | readonly number[], options?: RunOptions) =>
     this.run(input, options),
@@ -80,10 +77,11 @@ class RemoteModel implements Model {
   #disposed = false;
   #lastRun: Promise<unknown> = Promise.resolve();
 
-  constructor(connection: Connection, { info, build }: Description, reopen: () => Promise<Connection>) {
+  constructor(connection: Connection, { info, build, threads }: Description, reopen: () => Promise<Connection>) {
     this.#connection = Promise.resolve(connection);
     this.info = info;
     this.build = build;
+    this.threads = threads;
     this.#reopen = reopen;
   }
 

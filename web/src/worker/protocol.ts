@@ -16,8 +16,16 @@ export type PortableRunOptions = Omit<RunOptions, 'signal'>;
 
 export interface PortableEngineOptions {
   readonly build?: Build | 'auto';
+  readonly threads?: number | 'auto';
   readonly wasmUrl?: string;
   readonly wasm?: BufferSource | WebAssembly.Module;
+}
+
+/** The model that a worker has loaded. */
+export interface Description {
+  readonly info: ModelInfo;
+  readonly build: Build;
+  readonly threads: number;
 }
 
 /** The worker's side. Every call returns an outcome: comlink by itself would keep only the message of an error. */
@@ -28,7 +36,7 @@ export interface WorkerApi {
     files: ModelFiles,
     options: PortableEngineOptions,
     onProgress: ((progress: Progress) => void) | null,
-  ): Promise<Outcome<{ readonly info: ModelInfo; readonly build: Build }>>;
+  ): Promise<Outcome<Description>>;
   run(input: string | readonly number[], options: PortableRunOptions): Promise<Outcome<RunResult>>;
   tokenize(text: string, options: TokenizeOptions): Promise<Outcome<readonly Token[]>>;
 }

@@ -22,7 +22,7 @@ export function createApi(): WorkerApi {
     load: (files, options, onProgress) =>
       outcome(async () => {
         model = await loadModelHere(files, { ...options, ...(onProgress && { onProgress }) });
-        return { info: model.info, build: model.build };
+        return { info: model.info, build: model.build, threads: model.threads };
       }),
 
     async run(input, options) {

@@ -172,6 +172,8 @@ export const en = {
   'proof.simd128': 'wasm, SIMD',
   'proof.worker': 'in a worker',
   'proof.here': 'in this page',
+  'proof.threads_one': '{{count}} thread',
+  'proof.threads_other': '{{count}} threads',
   'proof.sums': 'rows sum to 1',
   'proof.finite': 'NaN or ∞',
   'proof.allFinite': 'none',
@@ -186,7 +188,8 @@ export const en = {
   'proof.computeNote_other':
     'The engine’s forward pass with its statistics, measured inside the engine’s thread: median of the last {{count}} runs.',
   'proof.pixelsNote': 'From the last change to the end of the frame that shows it.',
-  'proof.engineNote': 'C compiled to WebAssembly, running in this browser. Nothing is sent anywhere.',
+  'proof.engineNote':
+    'C compiled to WebAssembly, running in this browser. Nothing is sent anywhere. More than one thread needs a server that isolates the page (COOP, COEP).',
   'proof.sumsNote':
     'Largest distance of a row’s sum from 1, over all heads of all layers. Rows without a key sum to 0, and are counted.',
   'proof.finiteNote': 'The engine checks every number of a run, and stops if one is infinite or undefined.',

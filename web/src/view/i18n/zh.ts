@@ -167,6 +167,7 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'proof.simd128': 'wasm SIMD',
   'proof.worker': '在后台线程中',
   'proof.here': '在本页中',
+  'proof.threads_other': '{{count}} 个线程',
   'proof.sums': '每行之和为 1',
   'proof.finite': 'NaN 或 ∞',
   'proof.allFinite': '无',
@@ -178,7 +179,8 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'proof.headsNote': '每一层的每个头都算过，不只是屏幕上的这些。',
   'proof.computeNote_other': '引擎做一次前向计算和统计的时间，在引擎所在的线程内测得：最近 {{count}} 次的中位数。',
   'proof.pixelsNote': '从最近一次改动，到画面显示出来为止。',
-  'proof.engineNote': 'C 编译成 wasm，就在这个浏览器里运行，不向外发送任何内容。',
+  'proof.engineNote':
+    'C 编译成 wasm，就在这个浏览器里运行，不向外发送任何内容。要用多个线程，服务器须把页面隔离开（COOP、COEP 响应头）。',
   'proof.sumsNote': '所有层、所有头中，行和与 1 的最大偏差。看不到任何键的行，和为 0，另外计数。',
   'proof.finiteNote': '引擎检查每次计算的每个数，出现无穷大或无效数值就停止。',
   'proof.maskedNote': '所有头中，掩码遮住了所有键的行：权重和输出都为 0。',

@@ -37,7 +37,10 @@ function facts({ deviation, latency, runTimes, t }: LensContext, result: RunResu
     fact('heads', `${result.layers} × ${result.heads}`),
     fact('compute', ms(median(runTimes)), { count: runTimes.length }),
     fact('pixels', latency === null ? '–' : ms(latency)),
-    fact('engine', `${t(`proof.${result.build}`)}, ${t(`proof.${model.thread}`)}`),
+    fact(
+      'engine',
+      `${t(`proof.${result.build}`)}, ${t(`proof.${model.thread}`)}, ${t('proof.threads', { count: model.threads })}`,
+    ),
     fact('sums', `± ${formatTiny(deviation ?? 0)}`),
     // A run that was checked and still has an answer had none: the engine fails it otherwise.
     fact('finite', t(result.checkedFinite ? 'proof.allFinite' : 'proof.unchecked')),
