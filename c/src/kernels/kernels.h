@@ -66,6 +66,10 @@ float mh_row_max(const float *x, size_t n);
  * +inf. */
 float mh_row_exp(float *out, const float *x, float shift, size_t n);
 
+/* out[i] = exp(scale (x[i] - largest)) for x <= largest and scale > 0; returns their sum. As mh_row_exp,
+ * which is slower, with the rounding of the exponent on top: relative error < 2e-7 (1 - ln out[i]). */
+float mh_row_exp_below(float *out, const float *x, float largest, float scale, size_t n);
+
 /* out = x * factor */
 void mh_row_scale(float *out, const float *x, float factor, size_t n);
 

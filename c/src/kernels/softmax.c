@@ -76,6 +76,39 @@ float mh_row_exp(float *out, const float *x, float shift, size_t n)
     return (float)sum;
 }
 
+/* As exp_block, of 2^(factor (x - largest)). One chain of sums is enough: a step takes longer than a sum. */
+static float exp_below_block(float *out, const float *x, f32x4 largest, f32x4 factor, size_t n,
+                             const struct exp2_constants *k)
+{
+    f32x4 sum = f32x4_splat(0.0F);
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const f32x4 e = f32x4_exp2(f32x4_mul(f32x4_sub(f32x4_load(x + i), largest), factor), k);
+        f32x4_store(out + i, e);
+        sum = f32x4_add(sum, e);
+    }
+    if (i < n) {
+        const f32x4 tail = f32x4_sub(f32x4_load_part(x + i, n - i, -INFINITY), largest);
+        const f32x4 e = f32x4_exp2(f32x4_mul(tail, factor), k);
+        f32x4_store_part(out + i, e, n - i);
+        sum = f32x4_add(sum, e);
+    }
+    return f32x4_sum(sum);
+}
+
+float mh_row_exp_below(float *out, const float *x, float largest, float scale, size_t n)
+{
+    const struct exp2_constants k = exp2_constants();
+    const f32x4 largests = f32x4_splat(largest);
+    const f32x4 factor = f32x4_splat(scale * 0x1.715476p0F); /* log2 e */
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i += SUM_BLOCK) {
+        const size_t length = block_length(n - i);
+        sum += (double)exp_below_block(out + i, x + i, largests, factor, length, &k);
+    }
+    return (float)sum;
+}
+
 void mh_row_scale(float *out, const float *x, float factor, size_t n)
 {
     const f32x4 factors = f32x4_splat(factor);

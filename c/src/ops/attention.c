@@ -16,8 +16,9 @@
 #include "base/random.h"
 #include "base/size.h"
 #include "kernels/kernels.h"
+#include "ops/attention_guard.h"
 #include "ops/dropout.h"
-#include "ops/guard.h"
+#include "ops/maps_out.h"
 #include "ops/mask.h"
 #include "ops/masked_row.h"
 #include "ops/statistics.h"
@@ -34,6 +35,7 @@ struct scratch {
     float *values;                 /* V of one head, packed [S, DV] */
     float *rows;                   /* [BLOCK_ROWS, S]: scores, then weights */
     float *part;                   /* [BLOCK_ROWS, DV]: the output's sum over one range of keys */
+    float *scores;                 /* [S]: one row as the caller knows it */
     struct mh_row_record *records; /* [T] of one head, if statistics are wanted */
 };
 
@@ -52,6 +54,7 @@ static struct scratch lay_out(struct mh_arena *arena, const struct mh_attention 
         .values = mh_arena_floats(arena, mh_size_mul(values, a->keys)),
         .rows = mh_arena_floats(arena, mh_size_mul(BLOCK_ROWS, a->keys)),
         .part = mh_arena_floats(arena, mh_size_mul(BLOCK_ROWS, a->value_dim)),
+        .scores = mh_arena_floats(arena, a->keys),
         .records = mh_arena_take(arena, wants_statistics(a) ? a->queries : 0,
                                  sizeof(struct mh_row_record)),
     };
@@ -89,7 +92,8 @@ struct pass {
     const struct mh_attention *a;
     const struct mh_attention_context *context;
     struct scratch scratch;
-    float scale;
+    float scale;  /* as the caller asked */
+    float factor; /* the part of it that is left for the exponential, > 0 */
     struct mh_report *report;
     struct mh_error *error;
 };
@@ -99,7 +103,8 @@ struct row_block {
     size_t b, h, first, count;
     struct mh_range unpadded;
     struct mh_key_ranges hull;     /* the keys that geometry lets any of the rows see */
-    float *rows;                   /* [count, S] */
+    float *rows;                   /* [count, S]: products, then the numerators of the weights */
+    float reciprocals[BLOCK_ROWS]; /* weights = numerators * reciprocal of the row */
     bool output;                   /* false: the rows are computed only to be shown */
     struct mh_row_record *records; /* [T] of the head; NULL: no statistics are wanted */
 };
@@ -123,40 +128,10 @@ static struct mh_row_record *records_of_head(const struct pass *pass, size_t h)
     return kept != NULL ? kept->records + h * kept->capacity : pass->scratch.records;
 }
 
-/* Offset of row (b, h, i) in a [B, H, T, S] map. */
-static size_t map_offset(const struct mh_attention *a, size_t b, size_t h, size_t i)
+/* Is the row's record to be made? */
+static bool described(const struct pass *pass, const struct row_block *block, size_t r)
 {
-    return ((b * a->heads + h) * a->queries + i) * a->keys;
-}
-
-/* ===== What the caller chose ================================================================ */
-
-/* Place of `value` in an ascending list; `count` if it is not there. NULL lists every number. */
-static size_t place_in(const int32_t *list, size_t count, size_t value)
-{
-    if (list == NULL)
-        return value;
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if ((size_t)list[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && (size_t)list[low] == value ? low : count;
-}
-
-/* Place of row (b, h, i) in a map of the chosen rows: the row's number there; SIZE_MAX if it was not
- * chosen. */
-static size_t chosen_row(const struct mh_attention *a, const struct mh_choice *choice, size_t b,
-                         size_t h, size_t i)
-{
-    size_t heads = choice->heads == NULL ? a->heads : choice->head_count;
-    size_t rows = choice->rows == NULL ? a->queries : choice->row_count;
-    size_t head = place_in(choice->heads, heads, h);
-    size_t row = place_in(choice->rows, rows, i);
-    return head < heads && row < rows ? (b * heads + head) * rows + row : SIZE_MAX;
+    return block->records != NULL && block->first + r >= described_before(pass);
 }
 
 /* ===== Products ============================================================================= */
@@ -174,30 +149,14 @@ static void multiply_by_keys(const struct pass *pass, const struct row_block *bl
                 a->keys, a->head_dim, panel, keys.end);
 }
 
-static bool wants_raw_scores(const struct mh_attention *a, const struct row_block *block)
-{
-    for (size_t r = 0; a->raw_scores != NULL && r < block->count; r++)
-        if (chosen_row(a, &a->chosen_scores, block->b, block->h, block->first + r) != SIZE_MAX)
-            return true;
-    return false;
-}
-
-static void hand_out_raw_scores(const struct mh_attention *a, const struct row_block *block)
-{
-    for (size_t r = 0; r < block->count; r++) {
-        size_t row = chosen_row(a, &a->chosen_scores, block->b, block->h, block->first + r);
-        if (row != SIZE_MAX)
-            memcpy(a->raw_scores + row * a->keys, block->rows + r * a->keys,
-                   a->keys * sizeof(float));
-    }
-}
-
 static void compute_products(const struct pass *pass, const struct row_block *block)
 {
     const struct mh_attention *a = pass->a;
-    if (wants_raw_scores(a, block)) { /* hidden keys too */
+    if (mh_wants_raw_scores(a, block->b, block->h, block->first,
+                            block->count)) { /* hidden keys too */
         multiply_by_keys(pass, block, block->rows, (struct mh_range){0, a->keys});
-        hand_out_raw_scores(a, block);
+        for (size_t r = 0; r < block->count; r++)
+            mh_put_raw_scores(a, block->b, block->h, block->first + r, block->rows + r * a->keys);
         return;
     }
     for (size_t r = 0; r < MH_KEY_RANGES; r++)
@@ -216,94 +175,22 @@ static void drop_out(const struct mh_attention *a, const struct row_block *block
     }
 }
 
-/* What softmax is about to see must be finite, but for the -inf of hidden keys. */
-static enum mh_status check_scores(const struct pass *pass, const struct row_block *block, size_t i,
-                                   const float *x, const struct mh_mask_row *mask)
+/* Scores as the caller knows them, scaled, in a row of their own: x [S] goes on as it is. */
+static void hand_out_scores(const struct pass *pass, struct row_block *block, size_t r,
+                            const float *x, const struct mh_mask_row *mask)
 {
     const struct mh_attention *a = pass->a;
-    for (size_t r = 0; r < MH_KEY_RANGES; r++)
-        for (size_t j = mask->ranges.of[r].begin; j < mask->ranges.of[r].end; j++) {
-            if (isfinite(x[j]) || (x[j] == -INFINITY && !mh_mask_shows(mask, j)))
-                continue;
-            struct mh_tensor_view scores = {.name = MH_TENSOR_SCORES,
-                                            .batch = a->batch,
-                                            .heads = a->heads,
-                                            .rows = a->queries,
-                                            .columns = a->keys};
-            return mh_fail_nonfinite(&scores, block->b, block->h, i, j, x[j], pass->report,
-                                     pass->error);
-        }
-    return MH_OK;
-}
-
-/* ===== Weights for the caller =============================================================== */
-
-static void add_to_mean(const struct mh_attention *a, const struct row_block *block, size_t i,
-                        const float *x, const struct mh_key_ranges *ranges)
-{
-    float *mean = a->weights.data + (block->b * a->queries + i) * a->keys;
-    if (block->h == 0)
-        mh_row_copy(mean, x, a->keys, ranges, 0.0f);
-    else
-        mh_row_add_ranges(mean, x, ranges);
-    if (block->h == a->heads - 1)
-        mh_row_scale(mean, mean, 1.0f / (float)a->heads, a->keys);
-}
-
-static void copy_if_chosen(const struct mh_attention *a, const struct row_block *block, size_t i,
-                           const float *x, const struct mh_key_ranges *ranges)
-{
-    const struct mh_weights_out *out = &a->weights;
-    const struct mh_choice choice = {out->heads, out->head_count, out->rows, out->row_count};
-    size_t row = chosen_row(a, &choice, block->b, block->h, i);
-    if (row != SIZE_MAX)
-        mh_row_copy(out->data + row * a->keys, x, a->keys, ranges, 0.0f);
-}
-
-static void hand_out_weights(const struct mh_attention *a, const struct row_block *block, size_t i,
-                             float *x, const struct mh_key_ranges *ranges)
-{
-    switch (a->weights.mode) {
-    case MH_WEIGHTS_ALL: /* x already lies in the caller's map */
-        mh_row_fill_outside(x, 0, a->keys, ranges, 0.0f);
-        break;
-    case MH_WEIGHTS_MEAN:
-        add_to_mean(a, block, i, x, ranges);
-        break;
-    case MH_WEIGHTS_ROWS:
-        copy_if_chosen(a, block, i, x, ranges);
-        break;
-    default:
-        break;
-    }
-}
-
-/* ===== Scores and statistics for the caller ================================================= */
-
-static void hand_out_scores(const struct mh_attention *a, const struct row_block *block, size_t i,
-                            const float *x, const struct mh_key_ranges *ranges)
-{
-    if (a->scores == NULL)
+    size_t i = block->first + r;
+    bool wanted = mh_wants_scores(a, block->b, block->h, i);
+    if (!wanted && !described(pass, block, r))
         return;
-    size_t row = chosen_row(a, &a->chosen_scores, block->b, block->h, i);
-    if (row != SIZE_MAX)
-        mh_row_copy(a->scores + row * a->keys, x, a->keys, ranges, -INFINITY);
-}
-
-/* Of one head, all of whose rows have their records. */
-static void hand_out_statistics(const struct mh_attention *a, size_t b, size_t h,
-                                const struct mh_row_record *records)
-{
-    struct mh_head_sums sums = {0};
-    size_t head = b * a->heads + h;
-    for (size_t i = 0; i < a->queries; i++) {
-        mh_head_add(&sums, &records[i]);
-        if (a->row_statistics != NULL)
-            memcpy(a->row_statistics + (head * a->queries + i) * MH_ROW_STATISTICS,
-                   records[i].numbers, sizeof records[i].numbers);
-    }
-    if (a->head_statistics != NULL)
-        mh_head_describe(a->head_statistics + head * MH_HEAD_STATISTICS, &sums, a->queries);
+    float *scores = pass->scratch.scores;
+    mh_row_copy(scores, x, a->keys, &mask->ranges, -INFINITY);
+    mh_row_scale_ranges(scores, &mask->ranges, pass->factor);
+    if (wanted)
+        mh_put_scores(a, block->b, block->h, i, scores);
+    if (described(pass, block, r))
+        mh_record_scores(&block->records[i], scores, mask);
 }
 
 /* ===== Output =============================================================================== */
@@ -345,8 +232,30 @@ static void output_row_carefully(const struct pass *pass, const struct row_block
     }
 }
 
-/* One range after the other, each summed by itself. */
-static void compute_output(const struct pass *pass, const struct row_block *block)
+static bool is_finite(const float *x, size_t n)
+{
+    return mh_row_first_nonfinite(x, n) == n;
+}
+
+/* From the sum of numerators times values to that of weights times values. Where the former overflows, as it may
+ * for values near the largest float, the weights come first. */
+static void finish_output_row(const struct pass *pass, struct row_block *block, size_t row,
+                              float *out)
+{
+    size_t width = pass->a->value_dim;
+    float *x = block->rows + row * pass->a->keys;
+    if (!is_finite(out, width))
+        output_row_carefully(pass, block, x, out);
+    if (!is_finite(out, width)) {
+        mh_row_scale_ranges(x, &block->hull, block->reciprocals[row]);
+        block->reciprocals[row] = 1.0f;
+        output_row_carefully(pass, block, x, out);
+    }
+    mh_row_scale(out, out, block->reciprocals[row], width);
+}
+
+/* One range after the other, each summed by itself; then each row by its reciprocal. */
+static void compute_output(const struct pass *pass, struct row_block *block)
 {
     const struct mh_attention *a = pass->a;
     size_t stride = a->output.row_stride;
@@ -365,40 +274,40 @@ static void compute_output(const struct pass *pass, const struct row_block *bloc
                        pass->scratch.part + row * a->value_dim, a->value_dim);
         begun = true;
     }
-    for (size_t row = 0; row < block->count; row++) {
+    for (size_t row = 0; row < block->count; row++, out += stride) {
         if (!begun)
-            memset(out + row * stride, 0, a->value_dim * sizeof *out);
-        else if (mh_row_first_nonfinite(out + row * stride, a->value_dim) < a->value_dim)
-            output_row_carefully(pass, block, block->rows + row * a->keys, out + row * stride);
+            memset(out, 0, a->value_dim * sizeof *out);
+        finish_output_row(pass, block, row, out);
     }
 }
 
 /* ===== The pass ============================================================================= */
 
-/* From products to weights, for query i = block->first + r. */
-static enum mh_status finish_row(const struct pass *pass, const struct row_block *block, size_t r)
+/* From products to numerators, for query i = block->first + r: scale, mask, exponential, dropout. */
+static enum mh_status weigh_row(const struct pass *pass, struct row_block *block, size_t r,
+                                const struct mh_mask_row *mask)
 {
     const struct mh_attention *a = pass->a;
     size_t i = block->first + r;
     float *x = block->rows + r * a->keys;
-    struct mh_mask_row mask =
-        mh_mask_row(&a->mask, block->unpadded, block->b, block->h, i, a->keys);
-    const struct mh_key_ranges *ranges = &mask.ranges;
-    bool described = block->records != NULL && i >= described_before(pass);
+    const struct mh_key_ranges *ranges = &mask->ranges;
 
-    mh_row_scale_ranges(x, ranges, pass->scale);
-    mh_mask_apply(&mask, x);
+    if (pass->factor != pass->scale)
+        mh_row_scale_ranges(x, ranges, pass->scale);
+    /* What is finite before it is masked stays so, a bias aside. */
+    bool finite =
+        a->check_finite == 0 || (a->mask.bias == NULL && mh_attention_row_is_finite(x, ranges));
+    mh_mask_apply(mask, x);
     if (pass->context->uniform_heads != NULL && pass->context->uniform_heads[block->h] != 0)
         mh_row_level(x, ranges);
-    hand_out_scores(a, block, i, x, ranges);
-    if (described)
-        mh_record_scores(&block->records[i], x, &mask);
-    if (a->check_finite != 0) {
-        enum mh_status status = check_scores(pass, block, i, x, &mask);
+    hand_out_scores(pass, block, r, x, mask);
+    if (!finite) {
+        enum mh_status status = mh_attention_check_scores(a, block->b, block->h, i, x, pass->factor,
+                                                          mask, pass->report, pass->error);
         if (status != MH_OK)
             return status;
     }
-    bool sees = mh_row_softmax(x, ranges);
+    bool sees = mh_row_exp_ranges(x, ranges, pass->factor, &block->reciprocals[r]);
     pass->report->masked_rows += !sees;
     if (pass->context->kept != NULL)
         pass->context->kept->blind[block->h * pass->context->kept->capacity + i] = !sees;
@@ -406,48 +315,71 @@ static enum mh_status finish_row(const struct pass *pass, const struct row_block
     /* Its neighbours in the block may see keys that this row does not. */
     for (size_t k = 0; k < MH_KEY_RANGES; k++)
         mh_row_fill_outside(x, block->hull.of[k].begin, block->hull.of[k].end, ranges, 0.0f);
-    hand_out_weights(a, block, i, x, ranges);
-    if (described)
-        mh_record_weights(&block->records[i], x, ranges, &mask, (int64_t)i + a->mask.query_offset);
     return MH_OK;
 }
 
-static enum mh_status attend_block(const struct pass *pass, const struct row_block *block)
+static struct mh_mask_row mask_of_row(const struct pass *pass, const struct row_block *block,
+                                      size_t r)
+{
+    return mh_mask_row(&pass->a->mask, block->unpadded, block->b, block->h, block->first + r,
+                       pass->a->keys);
+}
+
+/* The output has been computed: x [S] may become weights. */
+static void hand_out_weights(const struct pass *pass, struct row_block *block, size_t r)
+{
+    const struct mh_attention *a = pass->a;
+    size_t i = block->first + r;
+    float *x = block->rows + r * a->keys;
+    if (a->weights.mode == MH_WEIGHTS_NONE && !described(pass, block, r))
+        return;
+    struct mh_mask_row mask = mask_of_row(pass, block, r);
+    if (described(pass, block, r)) {
+        mh_row_scale_ranges(x, &mask.ranges, block->reciprocals[r]);
+        block->reciprocals[r] = 1.0f;
+        mh_record_weights(&block->records[i], x, &mask.ranges, &mask,
+                          (int64_t)i + a->mask.query_offset);
+    }
+    mh_put_weights(a, block->b, block->h, i, x, &mask.ranges, block->reciprocals[r]);
+}
+
+/* Of one head, all of whose rows have their records. */
+static void hand_out_statistics(const struct mh_attention *a, size_t b, size_t h,
+                                const struct mh_row_record *records)
+{
+    struct mh_head_sums sums = {0};
+    size_t head = b * a->heads + h;
+    for (size_t i = 0; i < a->queries; i++) {
+        mh_head_add(&sums, &records[i]);
+        if (a->row_statistics != NULL)
+            memcpy(a->row_statistics + (head * a->queries + i) * MH_ROW_STATISTICS,
+                   records[i].numbers, sizeof records[i].numbers);
+    }
+    if (a->head_statistics != NULL)
+        mh_head_describe(a->head_statistics + head * MH_HEAD_STATISTICS, &sums, a->queries);
+}
+
+static enum mh_status attend_block(const struct pass *pass, struct row_block *block)
 {
     compute_products(pass, block);
     for (size_t r = 0; r < block->count; r++) {
-        enum mh_status status = finish_row(pass, block, r);
+        struct mh_mask_row mask = mask_of_row(pass, block, r);
+        enum mh_status status = weigh_row(pass, block, r, &mask);
         if (status != MH_OK)
             return status;
     }
     if (block->output)
         compute_output(pass, block);
+    for (size_t r = 0; r < block->count; r++)
+        hand_out_weights(pass, block, r);
     return MH_OK;
-}
-
-static bool any_chosen(const struct mh_attention *a, const struct mh_choice *choice, size_t b,
-                       size_t h, struct mh_range queries)
-{
-    for (size_t i = queries.begin; i < queries.end; i++)
-        if (chosen_row(a, choice, b, h, i) != SIZE_MAX)
-            return true;
-    return false;
 }
 
 /* Is anything of these queries wanted besides their output? */
 static bool shows_any(const struct pass *pass, size_t b, size_t h, struct mh_range queries)
 {
-    const struct mh_attention *a = pass->a;
-    const struct mh_weights_out *w = &a->weights;
-    const struct mh_choice weights = {w->heads, w->head_count, w->rows, w->row_count};
-    if (wants_statistics(a) && queries.end > described_before(pass))
-        return true;
-    if (w->mode == MH_WEIGHTS_ALL || w->mode == MH_WEIGHTS_MEAN)
-        return true;
-    if (w->mode == MH_WEIGHTS_ROWS && any_chosen(a, &weights, b, h, queries))
-        return true;
-    return (a->scores != NULL || a->raw_scores != NULL) &&
-           any_chosen(a, &a->chosen_scores, b, h, queries);
+    return (wants_statistics(pass->a) && queries.end > described_before(pass)) ||
+           mh_wants_maps(pass->a, b, h, queries);
 }
 
 /* Some queries of one head, a few at a time. */
@@ -466,8 +398,7 @@ static enum mh_status attend_rows(const struct pass *pass, size_t b, size_t h,
             .count = count,
             .unpadded = unpadded,
             .hull = mh_mask_ranges(&a->mask, unpadded, first, first + count - 1, a->keys),
-            .rows = a->weights.mode == MH_WEIGHTS_ALL ? a->weights.data + map_offset(a, b, h, first)
-                                                      : pass->scratch.rows,
+            .rows = pass->scratch.rows,
             .output = output,
             .records = records_of_head(pass, h),
         };
@@ -510,64 +441,40 @@ static bool group_shows_any(const struct pass *pass, size_t b, size_t g)
     return false;
 }
 
-static enum mh_status attend(const struct pass *pass)
+/* One key/value head with all the query heads that read it. Units differ in scratch alone: any of them
+ * may be computed without the others, but a mean over heads adds up in the order of heads. */
+static enum mh_status attend_unit(const struct pass *pass, size_t b, size_t g)
 {
     const struct mh_attention *a = pass->a;
+    struct mh_range unpadded = mh_mask_unpadded(&a->mask, b, a->keys);
     size_t group = a->heads / a->kv_heads;
-    bool anew = attended_before(pass) < a->queries;
-    for (size_t b = 0; b < a->batch; b++) {
-        struct mh_range unpadded = mh_mask_unpadded(&a->mask, b, a->keys);
-        for (size_t h = 0; h < a->heads; h++) {
-            if (h % group == 0 && (anew || group_shows_any(pass, b, h / group)))
-                pack_head(pass, b, h / group);
-            enum mh_status status = attend_head(pass, b, h, unpadded);
-            if (status != MH_OK)
-                return status;
-        }
-    }
-    return MH_OK;
-}
-
-/* ===== The guard around it ================================================================== */
-
-static enum mh_status check_inputs_finite(const struct pass *pass)
-{
-    const struct mh_attention *a = pass->a;
-    const struct mh_mask *mask = &a->mask;
-    const struct mh_tensor_view inputs[] = {
-        {pass->context->query_name, a->query.data, a->batch, a->heads, a->queries, a->head_dim,
-         a->query.batch_stride, a->query.head_stride, a->query.row_stride},
-        {pass->context->key_name, a->key.data, a->batch, a->kv_heads, a->keys, a->head_dim,
-         a->key.batch_stride, a->key.head_stride, a->key.row_stride},
-        {pass->context->value_name, a->value.data, a->batch, a->kv_heads, a->keys, a->value_dim,
-         a->value.batch_stride, a->value.head_stride, a->value.row_stride},
-        {MH_TENSOR_BIAS, mask->bias, a->batch, a->heads, a->queries, a->keys - mask->free_keys,
-         mask->bias_batch_stride, mask->bias_head_stride, mask->bias_row_stride},
-    };
-    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
-        if (inputs[i].data == NULL)
-            continue;
-        enum mh_status status = mh_check_finite(&inputs[i], pass->report, pass->error);
+    if (attended_before(pass) < a->queries || group_shows_any(pass, b, g))
+        pack_head(pass, b, g);
+    for (size_t h = g * group; h < (g + 1) * group; h++) {
+        enum mh_status status = attend_head(pass, b, h, unpadded);
         if (status != MH_OK)
             return status;
     }
     return MH_OK;
 }
 
-static enum mh_status check_output_finite(const struct pass *pass)
+static enum mh_status attend(const struct pass *pass)
 {
     const struct mh_attention *a = pass->a;
-    size_t first = attended_before(pass);
-    const struct mh_tensor_view output = {MH_TENSOR_OUTPUT,
-                                          a->output.data + first * a->output.row_stride,
-                                          a->batch,
-                                          a->heads,
-                                          a->queries - first,
-                                          a->value_dim,
-                                          a->output.batch_stride,
-                                          a->output.head_stride,
-                                          a->output.row_stride};
-    return mh_check_finite(&output, pass->report, pass->error);
+    for (size_t unit = 0; unit < a->batch * a->kv_heads; unit++) {
+        enum mh_status status = attend_unit(pass, unit / a->kv_heads, unit % a->kv_heads);
+        if (status != MH_OK)
+            return status;
+    }
+    return MH_OK;
+}
+
+/* The scale goes into the argument of the exponential, for nothing, unless numbers must be scaled before: to add a
+ * bias; because a scale of 0 or below would not keep the order; because one above 1 might overflow. What else the
+ * caller asks for has no say: it may not change a bit. */
+static float factor_of(const struct mh_attention *a, float scale)
+{
+    return a->mask.bias == NULL && scale > 0.0f && scale <= 1.0f ? scale : 1.0f;
 }
 
 enum mh_status mh_attention_run(const struct mh_attention *a,
@@ -579,19 +486,21 @@ enum mh_status mh_attention_run(const struct mh_attention *a,
     if (status != MH_OK)
         return status;
     struct mh_arena arena = mh_arena_over(workspace, workspace_bytes);
+    float scale = mh_scale_of(a->scale_mode, a->scale, a->head_dim);
     struct pass pass = {.a = a,
                         .context = context,
                         .scratch = lay_out(&arena, a),
-                        .scale = mh_scale_of(a->scale_mode, a->scale, a->head_dim),
+                        .scale = scale,
+                        .factor = factor_of(a, scale),
                         .report = report,
                         .error = error};
     status = mh_arena_check(&arena, error);
     if (status == MH_OK && a->check_finite != 0)
-        status = check_inputs_finite(&pass);
+        status = mh_attention_check_inputs(a, context, report, error);
     if (status == MH_OK)
         status = attend(&pass);
     if (status == MH_OK && a->check_finite != 0)
-        status = check_output_finite(&pass);
+        status = mh_attention_check_output(a, attended_before(&pass), report, error);
     return status;
 }
 

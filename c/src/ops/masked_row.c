@@ -75,20 +75,29 @@ static float largest_in(const float *x, const struct mh_key_ranges *ranges)
     return largest;
 }
 
-bool mh_row_softmax(float *x, const struct mh_key_ranges *ranges)
+bool mh_row_exp_ranges(float *x, const struct mh_key_ranges *ranges, float scale, float *reciprocal)
 {
     float largest = largest_in(x, ranges);
     if (largest == -INFINITY && all_hidden(x, ranges)) {
         for (size_t r = 0; r < MH_KEY_RANGES; r++)
             for (size_t j = ranges->of[r].begin; j < ranges->of[r].end; j++)
                 x[j] = 0.0f;
+        *reciprocal = 1.0f;
         return false;
     }
     float sum = 0.0f;
     for (size_t r = 0; r < MH_KEY_RANGES; r++) {
         float *part = x + ranges->of[r].begin;
-        sum += mh_row_exp(part, part, largest, mh_range_length(ranges->of[r]));
+        sum += mh_row_exp_below(part, part, largest, scale, mh_range_length(ranges->of[r]));
     }
-    mh_row_scale_ranges(x, ranges, 1.0f / sum);
+    *reciprocal = 1.0f / sum;
     return true;
+}
+
+bool mh_row_softmax(float *x, const struct mh_key_ranges *ranges)
+{
+    float reciprocal;
+    bool visible = mh_row_exp_ranges(x, ranges, 1.0f, &reciprocal);
+    mh_row_scale_ranges(x, ranges, reciprocal);
+    return visible;
 }

@@ -23,6 +23,12 @@ void mh_row_scale_ranges(float *x, const struct mh_key_ranges *ranges, float fac
 /* Scores that are not -inf become 0, so that softmax will look equally at their keys. */
 void mh_row_level(float *x, const struct mh_key_ranges *ranges);
 
+/* The numerators of softmax(scale * x), scale > 0, over all the ranges together: x becomes
+ * exp(scale (x - max x)), and the weights are x * reciprocal. If every x is -inf, no key is visible:
+ * false, zeros, and a reciprocal of 1. NaN makes the reciprocal NaN. */
+bool mh_row_exp_ranges(float *x, const struct mh_key_ranges *ranges, float scale,
+                       float *reciprocal);
+
 /* Scores become weights, softmax over all the ranges together. False, and zeros, if every score is
  * -inf: no key is visible. NaN makes all weights NaN. */
 bool mh_row_softmax(float *x, const struct mh_key_ranges *ranges);
