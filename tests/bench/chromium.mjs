@@ -35,6 +35,16 @@ export function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
 }
 
+/** The same in a process whose id is known: resolves to { connected: the browser, pid, close }. */
+export async function launchServer() {
+  const server = await chromium.launchServer({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: FLAGS,
+  });
+  const connected = await chromium.connect(server.wsEndpoint());
+  return { connected, pid: server.process().pid, close: () => server.close() };
+}
+
 /** An empty page of the server. What the page complains about is shown. */
 export async function openPage(browser, url, path = 'tests/bench/page.html') {
   const page = await browser.newPage();
