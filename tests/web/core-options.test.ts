@@ -163,6 +163,7 @@ it('every option that exists is taken', async () => {
     temperature: 1,
     ablate: [],
     attention: 'all',
+    statistics: true,
     stages: false,
     hidden: false,
     logits: 'none',

@@ -97,6 +97,9 @@ export function mockModel(options: { readonly delay?: number; readonly info?: Pa
     thread: 'here',
     run,
     runLatest: run,
+    openSession() {
+      return { run: (input, asked) => this.run(input, asked), dispose: () => {} };
+    },
     tokenize: async (text, how) => {
       await wait();
       return mockTokens(text, how?.endToken ?? true);
@@ -178,6 +181,7 @@ function answer(info: ModelInfo, text: string, asked: RunOptions): RunResult {
     topK: positions.map((position) => ({ position, predictions })),
     maskedRows,
     checkedFinite: asked.checkFinite ?? true,
+    computed: { rows: layers * size, firstLayer: 0, firstRow: 0 },
     milliseconds: 0.9,
     build: 'simd128',
   };

@@ -137,6 +137,58 @@ describe('a model in a worker', () => {
   });
 });
 
+describe('a session', () => {
+  const causal = { mask: { causal: true } };
+
+  it('goes on from its last run, and apart from other sessions', async () => {
+    const model = await load();
+    const [one, other] = [model.openSession(), model.openSession()];
+    await one.run([2, 33, 295], causal);
+    await other.run([2, 9], causal);
+    const next = await one.run([2, 33, 295, 128], causal);
+    expect(next.computed).toEqual({ rows: 4, firstLayer: 0, firstRow: 3 });
+    expect((await other.run([2, 9], causal)).computed.rows).toBe(0);
+    expect(next.attention).toEqual((await model.run([2, 33, 295, 128], causal)).attention);
+  });
+
+  it('ends with dispose, after the runs that were asked before', async () => {
+    const closed: number[] = [];
+    const createWorker = factory(
+      serveChanged((api) => ({
+        closeSession: (id) => {
+          closed.push(id);
+          api.closeSession(id);
+        },
+      })),
+    );
+    const model = await load({ createWorker });
+    const session = model.openSession();
+    const running = session.run('a b', causal);
+    session.dispose();
+    session.dispose();
+    expect((await running).tokens).toHaveLength(3);
+    await expect(session.run('a')).rejects.toMatchObject({ code: 'disposed', message: /^this session was disposed/ });
+    await expect.poll(() => closed).toEqual([0]);
+    model.dispose();
+    expect(() => model.openSession()).toThrow(/^this model was disposed/);
+    session.dispose();
+  });
+
+  it('begins anew in the worker that takes the place of one that crashed', async () => {
+    const createWorker = factory(
+      serveChanged((api) => ({
+        run: async (input, options, session) => (input === 'crash' ? crash : api.run(input, options, session)),
+      })),
+    );
+    const model = await load({ createWorker });
+    const session = model.openSession();
+    await session.run([2, 33], causal);
+    await expect(session.run('crash')).rejects.toMatchObject({ code: 'crashed' });
+    expect((await session.run([2, 33, 9], causal)).computed.rows).toBe(12);
+    expect((await session.run([2, 33, 9, 9], causal)).computed.rows).toBe(4);
+  });
+});
+
 describe('errors', () => {
   it('keep their class, code, message and details', async () => {
     const model = await load();
@@ -235,10 +287,10 @@ describe('runs', () => {
     const releases: (() => void)[] = [];
     const createWorker = factory(
       serveChanged((api) => ({
-        run: async (input, options) => {
+        run: async (input, options, session) => {
           begun.push(input);
           await new Promise<void>((resolve) => releases.push(resolve));
-          return api.run(input, options);
+          return api.run(input, options, session);
         },
       })),
     );
@@ -296,7 +348,7 @@ describe('after a crash', () => {
   /** A worker whose runs of the text `crash` crash. */
   const fragile = factory(
     serveChanged((api) => ({
-      run: async (input, options) => (input === 'crash' ? crash : api.run(input, options)),
+      run: async (input, options, session) => (input === 'crash' ? crash : api.run(input, options, session)),
     })),
   );
 

@@ -1,7 +1,7 @@
 /** One instance of the wasm: its memory, and calls that turn a C status into an exception. */
 import { type ErrorCode, MultiheadError, messageOf } from './errors.js';
 import { type Allocator, Memory, type Scope } from './memory.js';
-import type { Build, StatisticNames } from './types.js';
+import type { Build, ComputedRows, StatisticNames } from './types.js';
 
 type WasmFunction = (...args: number[]) => number;
 
@@ -9,6 +9,8 @@ type WasmFunction = (...args: number[]) => number;
 export interface Report {
   /** Rows that could see no key. */
   readonly maskedRows: number;
+  /** Of a model's pass: what its session did not have. */
+  readonly computed: ComputedRows;
 }
 
 /** Workers that compute for an engine. */
@@ -114,7 +116,11 @@ export class Engine {
     const bytes = this.memory.uint32(size);
     const report = scope.struct('mh_report');
     this.check(`${noun}_forward`, ...subject, scope.alloc(bytes), bytes, report);
-    return { maskedRows: Number(this.memory.field('mh_report', report, 'masked_rows')) };
+    const read = (field: string) => Number(this.memory.field('mh_report', report, field));
+    return {
+      maskedRows: read('masked_rows'),
+      computed: { rows: read('computed_rows'), firstLayer: read('first_layer'), firstRow: read('first_row') },
+    };
   }
 
   #endThreads(): void {

@@ -6,7 +6,7 @@ import { choiceFields, readMapChoice } from './map-choice.js';
 import { windowFields } from './masks.js';
 import type { Fields, Memory, Scope } from './memory.js';
 import { requireIndex } from './model-input.js';
-import type { Ablation, AblationKind, ChosenMaps, MaskOptions, RunOptions } from './types.js';
+import type { Ablation, AblationKind, ChosenMaps, ComputedRows, MaskOptions, RunOptions } from './types.js';
 
 /** `enum mh_ablation_kind` */
 const ABLATIONS: Readonly<Record<AblationKind, number>> = { zero: 0, mean: 1, uniform: 2 };
@@ -26,6 +26,7 @@ export interface PassResult {
   readonly logitPositions: readonly number[];
   readonly topIds: readonly TopIds[];
   readonly maskedRows: number;
+  readonly computed: ComputedRows;
   readonly checkedFinite: boolean;
   /** Of the forward pass and the statistics. */
   readonly milliseconds: number;
@@ -49,7 +50,8 @@ interface ModelMask {
 }
 
 /**
- * Runs token ids through the model at the address `model`.
+ * Runs token ids through the model at the address `model`, with the `mh_session` at the address `session` if there is
+ * one; it has room for them.
  *
  * @throws {MultiheadError} `argument` or `shape` for an option outside its range, `nonfinite`, `memory`, `crashed`.
  */
@@ -59,6 +61,7 @@ export function runPass(
   config: ModelConfig,
   tokens: readonly number[],
   options: RunOptions,
+  session?: number,
 ): PassResult {
   const length = tokens.length;
   const logitPositions = readPositions(options.logits ?? 'none', length);
@@ -70,7 +73,7 @@ export function runPass(
   return engine.memory.scope((scope) => {
     const results = new ResultBlock(scope, {
       attention: attention.floats,
-      ...statisticSizes(engine, config, length),
+      ...statisticSizes(engine, config, options.statistics === false ? 0 : length),
       ...(options.stages && { rawScores: stages.floats, scores: stages.floats }),
       ...(options.hidden && { hidden: (config.layers + 1) * length * config.embedDim }),
       ...(logitPositions.length > 0 && { logits: logitPositions.length * config.vocabulary }),
@@ -89,13 +92,16 @@ export function runPass(
       raw_scores: results.address('rawScores'),
       scores: results.address('scores'),
       chosen_scores: choiceFields(scope, stages, sizes),
-      row_statistics: results.address('rowStatistics'),
-      head_statistics: results.address('headStatistics'),
+      ...(options.statistics !== false && {
+        row_statistics: results.address('rowStatistics'),
+        head_statistics: results.address('headStatistics'),
+      }),
       hidden: results.address('hidden'),
       logits: results.address('logits'),
       logit_rows: scope.copyIn(Int32Array.from(logitPositions)),
       logit_count: logitPositions.length,
       check_finite: checkedFinite,
+      session,
     });
     const start = performance.now();
     const report = engine.forward(scope, 'mh_model', model, pass);
@@ -110,6 +116,7 @@ export function runPass(
       logitPositions,
       topIds,
       maskedRows: report.maskedRows,
+      computed: report.computed,
       checkedFinite,
       milliseconds,
     };
@@ -119,7 +126,7 @@ export function runPass(
 function statisticSizes({ statisticNames }: Engine, { layers, heads }: ModelConfig, length: number) {
   return {
     rowStatistics: layers * heads * length * statisticNames.row.length,
-    headStatistics: layers * heads * statisticNames.head.length,
+    headStatistics: length > 0 ? layers * heads * statisticNames.head.length : 0,
   };
 }
 

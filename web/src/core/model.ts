@@ -7,6 +7,7 @@ import { startEngine } from './load.js';
 import { readModelFiles } from './model-files.js';
 import { frameText, type InputLimits, readInput } from './model-input.js';
 import { runPass } from './model-pass.js';
+import { KeptStates } from './model-session.js';
 import { checkRun, checkTokenize } from './run-options.js';
 import { ModelTokenizer } from './tokenizer.js';
 import type {
@@ -14,6 +15,7 @@ import type {
   LoadOptions,
   Model,
   ModelInfo,
+  ModelSession,
   ModelSource,
   RunOptions,
   RunResult,
@@ -90,6 +92,7 @@ class LocalModel implements Model {
   readonly #config: ModelConfig;
   readonly #tokenizer: ModelTokenizer;
   readonly #limits: InputLimits;
+  readonly #sessions = new Set<KeptStates>();
   #loaded: { readonly engine: Engine; readonly handle: number } | undefined;
 
   constructor(
@@ -110,12 +113,31 @@ class LocalModel implements Model {
   }
 
   async run(input: string | readonly number[], options: RunOptions = {}): Promise<RunResult> {
+    return this.#run(input, options);
+  }
+
+  openSession(): ModelSession {
+    const { engine, handle } = this.#alive();
+    const kept = new KeptStates(engine, handle, this.#config.positions);
+    this.#sessions.add(kept);
+    return {
+      run: async (input, options = {}) => {
+        if (!this.#sessions.has(kept)) throw disposedError('session was disposed: open another');
+        return this.#run(input, options, kept);
+      },
+      dispose: () => {
+        if (this.#sessions.delete(kept)) kept.free();
+      },
+    };
+  }
+
+  #run(input: string | readonly number[], options: RunOptions, kept?: KeptStates): RunResult {
     checkRun(input, options);
     const { engine, handle } = this.#alive();
     options.signal?.throwIfAborted();
     const { tokens, overflow } = readInput(input, options, this.#tokenizer, this.#limits);
     const ids = tokens.map((token) => token.id);
-    const pass = runPass(engine, handle, this.#config, ids, options);
+    const pass = runPass(engine, handle, this.#config, ids, options, kept?.handle(ids.length));
     return {
       tokens,
       overflow,
@@ -135,6 +157,7 @@ class LocalModel implements Model {
       })),
       maskedRows: pass.maskedRows,
       checkedFinite: pass.checkedFinite,
+      computed: pass.computed,
       milliseconds: pass.milliseconds,
       build: this.build,
     };
@@ -151,10 +174,15 @@ class LocalModel implements Model {
   dispose(): void {
     this.#loaded?.engine.dispose();
     this.#loaded = undefined;
+    this.#sessions.clear();
   }
 
   #alive(): { readonly engine: Engine; readonly handle: number } {
     if (this.#loaded) return this.#loaded;
-    throw new MultiheadError('disposed', 'this model was disposed: load it anew');
+    throw disposedError('model was disposed: load it anew');
   }
+}
+
+function disposedError(what: string): MultiheadError {
+  return new MultiheadError('disposed', `this ${what}`);
 }

@@ -10,6 +10,7 @@ const RUN: Known<RunOptions> = {
   temperature: true,
   ablate: true,
   attention: true,
+  statistics: true,
   stages: true,
   hidden: true,
   logits: true,

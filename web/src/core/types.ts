@@ -121,8 +121,10 @@ export interface RunOptions {
   /** softmax(scores / temperature); > 0. Default 1. */
   readonly temperature?: number;
   readonly ablate?: readonly Ablation[];
-  /** Which attention maps to return. Default `all`. Statistics are of all heads in any case. */
+  /** Which attention maps to return. Default `all`. */
   readonly attention?: 'all' | 'none' | MapChoice;
+  /** Also return `rowStatistics` and `headStatistics`, of all heads whatever `attention` says. Default true. */
+  readonly statistics?: boolean;
   /**
    * Also return `rawScores` (QKᵀ) and `scores`, of all heads or of those chosen. `scores` are what softmax sees:
    * rawScores · scale / temperature, −Infinity where hidden. Of a head ablated as `uniform`, `scores` are 0 on every visible key, and `rawScores` its own.
@@ -183,6 +185,16 @@ export interface StatisticNames {
   readonly head: readonly string[];
 }
 
+/** What a run had to compute; the rest was in its session. */
+export interface ComputedRows {
+  /** Rows of hidden states, over all layers: L · T is everything, T rows in each layer. */
+  readonly rows: number;
+  /** The first layer with such a row; L if there is none. */
+  readonly firstLayer: number;
+  /** The first such row of any layer; T if there is none. */
+  readonly firstRow: number;
+}
+
 export interface RunResult {
   readonly tokens: readonly Token[];
   /** Tokens that did not fit the model (only with `tooLong: 'truncate'`). */
@@ -193,9 +205,9 @@ export interface RunResult {
   readonly attention: Float32Array;
   /** With a choice in the option `attention`: what `attention` holds. */
   readonly chosenAttention?: ChosenMaps;
-  /** `[L, H, T, names.row.length]` */
+  /** `[L, H, T, names.row.length]`; empty with `statistics: false`. */
   readonly rowStatistics: Float32Array;
-  /** `[L, H, names.head.length]` */
+  /** `[L, H, names.head.length]`; empty with `statistics: false`. */
   readonly headStatistics: Float32Array;
   readonly statisticNames: StatisticNames;
   /** `[L, H, T, T]` each, with `stages`; or what `chosenStages` says. */
@@ -213,6 +225,7 @@ export interface RunResult {
   readonly maskedRows: number;
   /** The engine looked at every number of this run, and all were finite; false if `checkFinite` was. */
   readonly checkedFinite: boolean;
+  readonly computed: ComputedRows;
   /** Time of the forward pass and statistics alone, in milliseconds. */
   readonly milliseconds: number;
   readonly build: Build;
@@ -277,6 +290,19 @@ export interface TokenizeOptions {
   readonly endToken?: boolean;
 }
 
+/**
+ * Runs that follow one another on one model, such as those of a text that is being typed. Keeps what the last run
+ * computed, hidden states, queries, keys and values, so that the next computes only what can have changed: with a causal
+ * mask the rows from the first changed token on, after a changed ablation the layers from its own on. The results are
+ * those of `model.run`, bit by bit. `result.computed` says how much was computed.
+ */
+export interface ModelSession {
+  /** As `model.run`. Runs go one after the other; those on other things belong into sessions of their own. */
+  run(input: string | readonly number[], options?: RunOptions): Promise<RunResult>;
+  /** Frees what is kept. The session of a disposed model needs no `dispose`. */
+  dispose(): void;
+}
+
 /** A loaded model. The same interface in a worker and in this thread. */
 export interface Model {
   readonly info: ModelInfo;
@@ -292,6 +318,8 @@ export interface Model {
    * `undefined`.
    */
   runLatest(input: string | readonly number[], options?: RunOptions): Promise<RunResult | undefined>;
+  /** For runs that follow one another: typing, painting a mask, switching heads off. */
+  openSession(): ModelSession;
   /** All tokens of a text, however long. */
   tokenize(text: string, options?: TokenizeOptions): Promise<readonly Token[]>;
   dispose(): void;

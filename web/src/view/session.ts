@@ -5,7 +5,7 @@
  * Several lenses may share one model, so that each queues here instead of calling `model.runLatest`, where the request
  * of one would take the place of another's.
  */
-import type { Model, RunResult, Token } from '../core/types.js';
+import type { Model, ModelSession, RunResult, Token } from '../core/types.js';
 import { isCausal, isMaskEdited, type Remap, tokenRemap } from './mask.js';
 import { isEdited, type LensState, runOptions, uneditedState } from './state.js';
 
@@ -70,6 +70,8 @@ export class Session {
   #baseline: Answer | null = null;
   #busy = false;
   #stale = false;
+  /** What was computed for the last answer, with edits and without, from which the next goes on. */
+  #sessions: { readonly model: Model; readonly edited: ModelSession; readonly unedited: ModelSession } | null = null;
   #closed = false;
   #resting = false;
 
@@ -102,6 +104,7 @@ export class Session {
   close(): void {
     this.#closed = true;
     this.#resting = true;
+    this.#endSessions();
   }
 
   /** Nobody sees the answer: what is asked from now on waits for `wake`. */
@@ -142,7 +145,7 @@ export class Session {
     const { state } = this.#owner;
     this.#stale = false;
     const size = this.#tokens?.length ?? 0;
-    const result = await model.run(state.text, runOptions(state, size, model.info));
+    const result = await this.#sessionsOn(model).edited.run(state.text, runOptions(state, size, model.info));
     if (!hasPositions(state) && this.#reads(state)) this.#follow(result.tokens);
     const baseline = isEdited(state) ? await this.#unedited(model, state, size) : null;
     this.answer = { state, result, baseline };
@@ -159,6 +162,20 @@ export class Session {
       if (this.#address === address && this.model === null) this.#set({ kind: 'loading', ...bytes });
     });
     return this.model;
+  }
+
+  #sessionsOn(model: Model) {
+    if (this.#sessions?.model !== model) {
+      this.#endSessions();
+      this.#sessions = { model, edited: model.openSession(), unedited: model.openSession() };
+    }
+    return this.#sessions;
+  }
+
+  #endSessions(): void {
+    this.#sessions?.edited.dispose();
+    this.#sessions?.unedited.dispose();
+    this.#sessions = null;
   }
 
   /** Learns the tokens before the run. False if the text has changed meanwhile. */
@@ -192,7 +209,7 @@ export class Session {
   async #unedited(model: Model, state: LensState, size: number): Promise<RunResult> {
     if (this.#baseline && sameBaseline(this.#baseline.state, state)) return this.#baseline.result;
     const unedited = uneditedState(state);
-    const result = await model.run(state.text, runOptions(unedited, size, model.info));
+    const result = await this.#sessionsOn(model).unedited.run(state.text, runOptions(unedited, size, model.info));
     this.#baseline = { state: unedited, result, baseline: null };
     return result;
   }

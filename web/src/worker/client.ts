@@ -10,6 +10,7 @@ import type {
   LoadOptions,
   Model,
   ModelInfo,
+  ModelSession,
   ModelSource,
   RunOptions,
   RunResult,
@@ -76,6 +77,7 @@ class RemoteModel implements Model {
   #restarted = false;
   #disposed = false;
   #lastRun: Promise<unknown> = Promise.resolve();
+  #sessions = 0;
 
   constructor(connection: Connection, { info, build, threads }: Description, reopen: () => Promise<Connection>) {
     this.#connection = Promise.resolve(connection);
@@ -85,14 +87,35 @@ class RemoteModel implements Model {
     this.#reopen = reopen;
   }
 
-  /** One run at a time is in the worker, so that an aborted one that still waits costs nothing. */
   async run(input: string | readonly number[], options: RunOptions = {}): Promise<RunResult> {
+    return this.#run(input, options, null);
+  }
+
+  /** Only a number here: the worker opens it when it is first named, and so does one that takes its place. */
+  openSession(): ModelSession {
+    if (this.#disposed) throw disposedError('model was disposed: load it anew');
+    const id = this.#sessions++;
+    let open = true;
+    return {
+      run: async (input, options = {}) => {
+        if (!open) throw disposedError('session was disposed: open another');
+        return this.#run(input, options, id);
+      },
+      dispose: () => {
+        if (open && !this.#disposed) this.#closeSession(id);
+        open = false;
+      },
+    };
+  }
+
+  /** One run at a time is in the worker, so that an aborted one that still waits costs nothing. */
+  async #run(input: string | readonly number[], options: RunOptions, session: number | null): Promise<RunResult> {
     checkRun(input, options);
     const { signal, ...portable } = options;
     signal?.throwIfAborted();
     const result = this.#lastRun.then(() => {
       signal?.throwIfAborted();
-      return this.#call((remote) => remote.run(input, portable));
+      return this.#call((remote) => remote.run(input, portable, session));
     });
     this.#lastRun = result.then(ignore, ignore);
     return signal ? unlessAborted(result, signal) : result;
@@ -107,13 +130,22 @@ class RemoteModel implements Model {
     if (this.#disposed) return;
     this.#disposed = true;
     this.#connection.then(
-      (connection) => connection.close(disposedError()),
+      (connection) => connection.close(disposedError('model was disposed: load it anew')),
       () => {},
     );
   }
 
+  /** Behind the runs that are still to come; a worker that is gone has nothing to free. */
+  #closeSession(id: number): void {
+    const close = async () => {
+      if (!this.#disposed)
+        await (await this.#connection).call(async (remote) => ({ value: await remote.closeSession(id) }));
+    };
+    this.#lastRun = this.#lastRun.then(close).then(ignore, ignore);
+  }
+
   async #call<T>(make: (remote: Remote<WorkerApi>) => Promise<Outcome<T>>): Promise<T> {
-    if (this.#disposed) throw disposedError();
+    if (this.#disposed) throw disposedError('model was disposed: load it anew');
     const current = this.#connection;
     try {
       const value = await (await current).call(make);
@@ -129,7 +161,7 @@ class RemoteModel implements Model {
   #restart(dead: Promise<Connection>): void {
     if (this.#connection !== dead || this.#restarted || this.#disposed) return;
     this.#restarted = true;
-    dead.then((connection) => connection.close(disposedError())).catch(() => {});
+    dead.then((connection) => connection.close(disposedError('model was disposed: load it anew'))).catch(() => {});
     this.#connection = this.#reopen();
     this.#connection.catch(() => {});
   }
@@ -142,8 +174,8 @@ function isFatal(thrown: unknown): boolean {
   return thrown instanceof MultiheadError && (thrown.code === 'crashed' || thrown.code === 'worker');
 }
 
-function disposedError(): MultiheadError {
-  return new MultiheadError('disposed', 'this model was disposed: load it anew');
+function disposedError(what: string): MultiheadError {
+  return new MultiheadError('disposed', `this ${what}`);
 }
 
 /** Rejects at once when the signal aborts; the work itself goes on and is dropped. */

@@ -37,7 +37,13 @@ export interface WorkerApi {
     options: PortableEngineOptions,
     onProgress: ((progress: Progress) => void) | null,
   ): Promise<Outcome<Description>>;
-  run(input: string | readonly number[], options: PortableRunOptions): Promise<Outcome<RunResult>>;
+  /** In the session of that number, which begins when it is first named; null: in none. */
+  run(
+    input: string | readonly number[],
+    options: PortableRunOptions,
+    session: number | null,
+  ): Promise<Outcome<RunResult>>;
+  closeSession(session: number): void;
   tokenize(text: string, options: TokenizeOptions): Promise<Outcome<readonly Token[]>>;
 }
 

@@ -2,7 +2,7 @@
 import { type Endpoint, expose, transfer } from 'comlink';
 import { MultiheadError } from '../core/errors.js';
 import { loadModelHere } from '../core/model.js';
-import type { Model } from '../core/types.js';
+import type { Model, ModelSession } from '../core/types.js';
 import { type Outcome, packError, type WorkerApi } from './protocol.js';
 
 /** Answers calls that come over `endpoint`: a worker's global scope, or a message port. */
@@ -12,9 +12,15 @@ export function serve(endpoint: Endpoint): void {
 
 export function createApi(): WorkerApi {
   let model: Model | undefined;
+  const sessions = new Map<number, ModelSession>();
   const loaded = (): Model => {
     if (model) return model;
     throw new MultiheadError('worker', 'the worker was asked before a model was loaded');
+  };
+  const session = (id: number): ModelSession => {
+    const known = sessions.get(id) ?? loaded().openSession();
+    sessions.set(id, known);
+    return known;
   };
   return {
     hello() {},
@@ -25,10 +31,15 @@ export function createApi(): WorkerApi {
         return { info: model.info, build: model.build, threads: model.threads };
       }),
 
-    async run(input, options) {
-      const result = await outcome(() => loaded().run(input, options));
+    async run(input, options, id) {
+      const result = await outcome(async () => (id === null ? loaded() : session(id)).run(input, options));
       // All arrays of a result are views of one buffer.
       return 'value' in result ? transfer(result, [result.value.attention.buffer]) : result;
+    },
+
+    closeSession(id) {
+      sessions.get(id)?.dispose();
+      sessions.delete(id);
     },
 
     tokenize: (text, options) => outcome(() => loaded().tokenize(text, options)),
