@@ -107,6 +107,8 @@ static void bad_configurations_are_refused(void **state)
                           "bias_value is missing: give both bias_key and bias_value");
     ASSERT_CREATE_REFUSED(c->add_zero_attention = 2, MH_ARGUMENT,
                           "add_zero_attention is 2: it must be 0 or 1");
+    ASSERT_CREATE_REFUSED(c->precision = 2, MH_ARGUMENT,
+                          "precision is 2: it must be 0 (f32) or 1 (int8)");
 }
 
 static void weights_beyond_the_address_space_are_refused(void **state)

@@ -59,6 +59,7 @@ describe('loads', () => {
       trainedMasks: ['causal'],
       trainedWindow: 0,
       attentionError: null,
+      precision: 'f32',
       hasMaskToken: true,
     });
   });

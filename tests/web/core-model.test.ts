@@ -39,6 +39,7 @@ it('says what it is', () => {
     trainedMasks: ['causal', 'bidirectional', 'window'],
     trainedWindow: 8,
     attentionError: 0.0073,
+    precision: 'f32',
     hasMaskToken: true,
     parameters: 1_827_584,
   });

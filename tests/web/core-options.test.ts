@@ -97,6 +97,11 @@ describe('an option that does not exist is named, with those that do', () => {
 
 describe('what is not an argument at all is said', () => {
   const cases: readonly [string, () => unknown, RegExp][] = [
+    [
+      'a precision that there is not',
+      () => loadModel(bilingual, { precision: 'int4' } as Anything),
+      /^precision is int4: it must be 'f32' or 'int8'$/,
+    ],
     ['run(5)', () => model.run(5 as Anything), /^run takes a text, or a list of ids, and got 5$/],
     ['run()', () => (model as Anything).run(), /^run takes a text, or a list of ids, and got undefined$/],
     ['run(text, null)', run(null), /^run takes an object of options, and got null$/],

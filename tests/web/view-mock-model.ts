@@ -45,6 +45,7 @@ export const mockInfo: ModelInfo = {
   trainedWindow: 8,
   hasMaskToken: true,
   attentionError: 0.0073,
+  precision: 'f32',
   parameters: 1_800_000,
   bytes: 2_100_000,
 };

@@ -87,6 +87,14 @@ describe('a model in a worker', () => {
     expect(there.build).toBe(here.build);
   });
 
+  it('computes in the precision asked for', async () => {
+    const options = { precision: 'int8' } as const;
+    const [there, here] = [await load(options), await loadModel(bilingual, { ...options, thread: 'here' })];
+    expect(there.info.precision).toBe('int8');
+    const [a, b] = [await there.run('The cat sat.'), await here.run('The cat sat.')];
+    expect(a.attention).toEqual(b.attention);
+  });
+
   it('gives the same results', async () => {
     const [there, here] = [await load(), await loadModel(bilingual, { thread: 'here' })];
     const options = {

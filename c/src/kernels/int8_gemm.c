@@ -45,9 +45,10 @@ SIMD_INLINE void store_row(const struct panel *p, float *c, const struct int8_ro
     }
 }
 
-/* `count` rows of C (a constant) in one panel; `rows` are those of A. */
+/* `count` rows of C in one panel; `rows` are those of A. count and one_step (simd/dot.h) are
+ * constants. */
 SIMD_INLINE void tile(const struct panel *p, float *c, size_t c_stride, const unsigned char *rows,
-                      size_t row_bytes, const size_t count)
+                      size_t row_bytes, const size_t count, const int one_step)
 {
     struct int8_row row[MR];
     const dot_value *a[MR];
@@ -76,7 +77,7 @@ SIMD_INLINE void tile(const struct panel *p, float *c, size_t c_stride, const un
             a[r] += DOT_DEPTH;
             SIMD_UNROLL
             for (size_t v = 0; v < VECTORS; v++) {
-                sums[r][v] = dot_add(a_value, b_row[v], sums[r][v]);
+                sums[r][v] = dot_add(a_value, b_row[v], sums[r][v], one_step);
             }
         }
     }
@@ -87,10 +88,24 @@ SIMD_INLINE void tile(const struct panel *p, float *c, size_t c_stride, const un
     }
 }
 
+/* Rows m0 .. m1 of C in one panel, which stays in L1 while A streams by. */
+SIMD_INLINE void panel_rows(const struct panel *p, float *c, size_t c_stride,
+                            const unsigned char *rows, size_t row_bytes, size_t m0, size_t m1,
+                            const int one_step)
+{
+    size_t m = m0;
+    for (; m + MR <= m1; m += MR) {
+        tile(p, c + m * c_stride, c_stride, rows + m * row_bytes, row_bytes, MR, one_step);
+    }
+    for (; m < m1; m++) {
+        tile(p, c + m * c_stride, c_stride, rows + m * row_bytes, row_bytes, 1, one_step);
+    }
+}
+
 void mh_int8_gemm(float *c, size_t c_stride, const void *rows, const float *packed,
                   const float *bias, size_t n, size_t k, size_t m0, size_t m1, size_t n0, size_t n1)
 {
-    const size_t row_bytes = int8_row_bytes(k);
+    const int one_step = dot_is_one_step();
     const size_t end = n1 < n ? n1 : n;
     for (size_t column = n0; column < end; column += NR) {
         const float *constants = packed + column / NR * int8_panel_floats(k);
@@ -102,14 +117,10 @@ void mh_int8_gemm(float *c, size_t c_stride, const void *rows, const float *pack
             .columns = end - column < NR ? end - column : NR,
             .groups = int8_groups(k),
         };
-        size_t m = m0;
-        for (; m + MR <= m1; m += MR) {
-            tile(&p, c + m * c_stride + column, c_stride,
-                 (const unsigned char *)rows + m * row_bytes, row_bytes, MR);
-        }
-        for (; m < m1; m++) {
-            tile(&p, c + m * c_stride + column, c_stride,
-                 (const unsigned char *)rows + m * row_bytes, row_bytes, 1);
+        if (one_step) {
+            panel_rows(&p, c + column, c_stride, rows, int8_row_bytes(k), m0, m1, 1);
+        } else {
+            panel_rows(&p, c + column, c_stride, rows, int8_row_bytes(k), m0, m1, 0);
         }
     }
 }

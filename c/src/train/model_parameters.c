@@ -137,6 +137,9 @@ enum mh_status mh_network_check(const struct mh_network *network, struct mh_erro
     if (c->norm_position != MH_NORM_PRE && c->norm_position != MH_NORM_POST)
         return mh_fail(error, MH_ARGUMENT, "norm_position is %d: it must be 0 (pre) or 1 (post)",
                        c->norm_position);
+    if (c->precision != MH_F32)
+        return mh_fail(error, MH_ARGUMENT, "precision is %d: a network learns in f32, 0",
+                       c->precision);
     if (!(c->norm_epsilon > 0.0f && isfinite(c->norm_epsilon)))
         return mh_fail(error, MH_ARGUMENT, "norm_epsilon is %g: it must be finite and above 0",
                        (double)c->norm_epsilon);

@@ -1,6 +1,6 @@
 /** What a model's config.json says, checked: GPT-2's keys, as Hugging Face writes them, and a few of ours. */
 import { MultiheadError } from './errors.js';
-import type { ModelInfo } from './types.js';
+import type { ModelInfo, Precision } from './types.js';
 
 export interface ModelConfig {
   readonly layers: number;
@@ -71,6 +71,7 @@ export function describeModel(
   name: string,
   bytes: number,
   maskToken: number | undefined,
+  precision: Precision,
 ): ModelInfo {
   return {
     name,
@@ -85,6 +86,7 @@ export function describeModel(
     trainedMasks: config.trainedMasks,
     trainedWindow: config.trainedWindow,
     attentionError: config.attentionError,
+    precision,
     hasMaskToken: maskToken !== undefined,
     parameters: countParameters(config),
     bytes,

@@ -17,6 +17,7 @@ import type {
   ModelInfo,
   ModelSession,
   ModelSource,
+  Precision,
   RunOptions,
   RunResult,
   Token,
@@ -30,16 +31,17 @@ import type {
  * or `corrupt` if one is not what it should be; the reason of `options.signal`.
  */
 export async function loadModelHere(source: ModelSource, options: LoadOptions = {}): Promise<Model> {
-  const { onProgress, signal } = options;
+  const { onProgress, signal, precision = 'f32' } = options;
+  checkPrecision(precision);
   const [engine, files] = await Promise.all([startEngine(options), readModelFiles(source, { onProgress, signal })]);
   const config = readConfig(files.config.content, files.config.origin);
   const { content, origin } = files.tokenizer;
   const tokenizer = await ModelTokenizer.create(content, files.tokenizerConfig, origin);
   requireVocabulary(tokenizer, config, origin);
   signal?.throwIfAborted();
-  const handle = loadWeights(engine, config, files.weights.content, files.weights.origin);
+  const handle = loadWeights(engine, config, precision, files.weights.content, files.weights.origin);
   const maskToken = config.maskToken ?? tokenizer.maskToken;
-  const info = describeModel(config, files.name, files.weights.content.length, maskToken);
+  const info = describeModel(config, files.name, files.weights.content.length, maskToken, precision);
   return new LocalModel(engine, handle, config, info, tokenizer, { ...config, maskToken });
 }
 
@@ -52,7 +54,22 @@ function requireVocabulary(tokenizer: ModelTokenizer, config: ModelConfig, origi
   );
 }
 
-function loadWeights(engine: Engine, config: ModelConfig, file: Uint8Array, origin: string): number {
+/** `enum mh_precision` */
+const PRECISIONS: Readonly<Record<Precision, number>> = { f32: 0, int8: 1 };
+
+/** Throws code `argument`. */
+export function checkPrecision(precision: unknown): void {
+  if (precision === undefined || Object.hasOwn(PRECISIONS, String(precision))) return;
+  throw new MultiheadError('argument', `precision is ${String(precision)}: it must be 'f32' or 'int8'`);
+}
+
+function loadWeights(
+  engine: Engine,
+  config: ModelConfig,
+  precision: Precision,
+  file: Uint8Array,
+  origin: string,
+): number {
   const fields = {
     layers: config.layers,
     heads: config.heads,
@@ -63,6 +80,7 @@ function loadWeights(engine: Engine, config: ModelConfig, file: Uint8Array, orig
     positions: config.positions,
     activation: config.activation,
     norm_epsilon: config.normEpsilon,
+    precision: PRECISIONS[precision],
   };
   try {
     return engine.memory.lend(file, (address) =>

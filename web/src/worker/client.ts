@@ -18,7 +18,7 @@ import type {
   TokenizeOptions,
 } from '../core/types.js';
 import { Connection } from './connection.js';
-import type { Description, Outcome, PortableEngineOptions, WorkerApi } from './protocol.js';
+import type { Description, Outcome, PortableLoadOptions, WorkerApi } from './protocol.js';
 import { spawnWorker } from './spawn.js';
 
 /** Starts a worker for `loadModelInto`. Throws code `worker`. */
@@ -52,15 +52,16 @@ export async function loadModelInto(connection: Connection, source: ModelSource,
 /** Everything that `load` needs, in a form that can go to a worker; the worker's own address is another. */
 function prepareLoad(source: ModelSource, options: LoadOptions) {
   const files = absoluteFiles(source);
-  const engine: PortableEngineOptions = {
+  const portable: PortableLoadOptions = {
     ...(options.build && { build: options.build }),
     ...(options.threads !== undefined && { threads: options.threads }),
+    ...(options.precision && { precision: options.precision }),
     ...(options.wasm && { wasm: options.wasm }),
     ...(options.wasmUrl !== undefined && { wasmUrl: resolveUrl(options.wasmUrl) }),
   };
   const { onProgress } = options;
   return (connection: Connection): Promise<Description> =>
-    connection.call((remote) => remote.load(files, engine, onProgress ? proxy(onProgress) : null));
+    connection.call((remote) => remote.load(files, portable, onProgress ? proxy(onProgress) : null));
 }
 
 class RemoteModel implements Model {

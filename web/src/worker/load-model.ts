@@ -1,13 +1,14 @@
 /** Loads a model where it computes best: in a worker, or in this thread. */
 import { MultiheadError } from '../core/errors.js';
 import { ENGINE_OPTIONS } from '../core/load.js';
-import { loadModelHere } from '../core/model.js';
+import { checkPrecision, loadModelHere } from '../core/model.js';
 import { checkOptions, type Known } from '../core/options.js';
 import type { LoadOptions, Model, ModelSource } from '../core/types.js';
 import { loadModelInto, openWorker } from './client.js';
 
 const OPTIONS: Known<LoadOptions> = {
   ...ENGINE_OPTIONS,
+  precision: true,
   onProgress: true,
   signal: true,
   thread: true,
@@ -33,6 +34,7 @@ const OPTIONS: Known<LoadOptions> = {
 export async function loadModel(source: ModelSource, options: LoadOptions = {}): Promise<Model> {
   checkOptions('loadModel', options, OPTIONS);
   checkThread(options.thread);
+  checkPrecision(options.precision);
   options.signal?.throwIfAborted();
   if (options.thread === 'here') return loadModelHere(source, options);
   if (!options.createWorker && typeof Worker === 'undefined') {

@@ -4,6 +4,7 @@ import type {
   Build,
   ModelFiles,
   ModelInfo,
+  Precision,
   Progress,
   RunOptions,
   RunResult,
@@ -14,9 +15,10 @@ import type {
 /** Options of `run` without what cannot leave the thread. */
 export type PortableRunOptions = Omit<RunOptions, 'signal'>;
 
-export interface PortableEngineOptions {
+export interface PortableLoadOptions {
   readonly build?: Build | 'auto';
   readonly threads?: number | 'auto';
+  readonly precision?: Precision;
   readonly wasmUrl?: string;
   readonly wasm?: BufferSource | WebAssembly.Module;
 }
@@ -34,7 +36,7 @@ export interface WorkerApi {
   hello(): void;
   load(
     files: ModelFiles,
-    options: PortableEngineOptions,
+    options: PortableLoadOptions,
     onProgress: ((progress: Progress) => void) | null,
   ): Promise<Outcome<Description>>;
   /** In the session of that number, which begins when it is first named; null: in none. */
