@@ -8,6 +8,7 @@ import {
   type MaskOptions,
   type Model,
   type RunOptions,
+  type RunResult,
 } from '../../web/src/index.js';
 import { Random } from '../support/streams.js';
 import { BUILDS } from './builds.js';
