@@ -3,7 +3,8 @@
 #
 #   ./build.sh [all]      the wasm engine and the web packages
 #   ./build.sh wasm       dist/wasm/multihead-{simd128,relaxed-simd}{,-threads}.wasm, and multihead-train-*.wasm, which also learn
-#   ./build.sh native     build/native/libmultihead.a and the C tests beside it
+#   ./build.sh native     build/native/libmultihead.a and the C tests beside it, and the tools in build/native, which
+#                         are compiled for the widest vectors of this machine
 #   ./build.sh web        dist/{core,worker,view,models,embed} for npm, and the site in build/site
 #   ./build.sh fuzz       the fuzz targets, with clang's libFuzzer, in build/fuzz
 #   ./build.sh format     formats the C code
@@ -27,6 +28,8 @@ C_WARNINGS=(-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-pr
 C_FLAGS=(-std=c11 -ffp-contract=off "${C_WARNINGS[@]}" -Ic/include -Ic/src)
 THREAD_FLAGS=(-DMH_THREADS -pthread)
 NATIVE_FLAGS=(-O2 -g "${THREAD_FLAGS[@]}")
+# The trainer may round as this machine does best, and run on no other. It cuts its batches itself, one thread a part.
+WIDE_FLAGS=(-O3 -g -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math -DMULTIHEAD_WIDE)
 # shellcheck disable=SC2054  # the comma is the flag's own
 SANITIZE_FLAGS=(-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all "${THREAD_FLAGS[@]}")
 WASM_FLAGS=(-O3 -DNDEBUG)
@@ -463,26 +466,44 @@ link_test() {
     newer_than "$output" "$@" || "$NATIVE_CC" "${MODE_FLAGS[@]}" "$@" $cmocka -lm -o "$output"
 }
 
-# link_tool OUTPUT SOURCE LIBRARY: unless it is newer than both.
-link_tool() {
-    newer_than "$1" "$2" "$3" || "$NATIVE_CC" "${MODE_FLAGS[@]}" "${C_FLAGS[@]}" "$2" "$3" -lm -o "$1"
+# archive LIBRARY OBJECT...: unless it is newer than all of them.
+archive() {
+    if ! newer_than "$@"; then
+        rm -f "$1"
+        ar rcs "$@"
+    fi
 }
 
-# build_native FOLDER FLAG...: the library, a program in FOLDER for each of c/tools, and one in FOLDER/tests for each tests/c/test_*.c.
+# link_tool OUTPUT OBJECT LIBRARY: unless it is newer than both.
+link_tool() {
+    newer_than "$@" || "$NATIVE_CC" "${TOOL_FLAGS[@]}" "$2" "$3" -lm -lpthread -o "$1"
+}
+
+# build_tools FOLDER: a program in FOLDER for each of c/tools, and the test of the product that they run on.
+build_tools() {
+    local folder=$1 library=$1/wide/libmultihead.a tool
+    # With the sanitizers too: it is the wide kernels that nothing else runs.
+    TOOL_FLAGS=("${WIDE_FLAGS[@]}")
+    case $folder in *-sanitize) TOOL_FLAGS+=("${SANITIZE_FLAGS[@]}") ;; esac
+    compile "$folder/wide" "$(echo c/src/*/*.c c/tools/*.c tests/c/test_gemm.c)" "$NATIVE_CC" "${C_FLAGS[@]}" "${TOOL_FLAGS[@]}" -Itests/c
+    # shellcheck disable=SC2046  # one word per object is what is wanted; no path here has a space
+    archive "$library" $(printf '%s\n' "${OBJECTS[@]}" | grep /c/src/)
+    for tool in c/tools/*.c; do
+        tool=$(basename "$tool" .c)
+        spawn link_tool "$folder/$tool" "$folder/wide/c/tools/$tool.o" "$library"
+    done
+    join_all "building the tools failed"
+}
+
+# build_native FOLDER FLAG...: the library, the tools, and a program in FOLDER/tests for each tests/c/test_*.c.
 build_native() {
-    local folder=$1 library=$1/libmultihead.a support test tool
+    local folder=$1 library=$1/libmultihead.a support test
     shift
     MODE_FLAGS=("$@")
     say "native ($NATIVE_CC):"
     compile "$folder/library" "$(echo c/src/*/*.c)" "$NATIVE_CC" "${MODE_FLAGS[@]}" "${C_FLAGS[@]}"
-    if ! newer_than "$library" "${OBJECTS[@]}"; then
-        rm -f "$library"
-        ar rcs "$library" "${OBJECTS[@]}"
-    fi
-    for tool in c/tools/*.c; do
-        spawn link_tool "$folder/$(basename "$tool" .c)" "$tool" "$library"
-    done
-    join_all "building the tools failed"
+    archive "$library" "${OBJECTS[@]}"
+    build_tools "$folder"
     compile "$folder/objects" "$(echo tests/c/support/*.c tests/c/test_*.c)" "$NATIVE_CC" "${MODE_FLAGS[@]}" "${C_FLAGS[@]}" -Itests/c
     support=$(printf '%s\n' "${OBJECTS[@]}" | grep /tests/c/support/ || true)
     mkdir -p "$folder/tests"
@@ -491,6 +512,7 @@ build_native() {
         # shellcheck disable=SC2086  # the support objects are separate words
         spawn link_test "$folder/tests/${test%.c}" "$folder/objects/tests/c/${test%.c}.o" $support "$library"
     done
+    spawn link_test "$folder/tests/test_gemm_wide" "$folder/wide/tests/c/test_gemm.o" "$folder/wide/libmultihead.a"
     join_all "linking the tests failed"
     say "  $library and $(find "$folder/tests" -type f | wc -l | tr -d ' ') test programs"
 }

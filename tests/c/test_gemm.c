@@ -69,6 +69,29 @@ static void packing_follows_any_strides_and_pads_with_zeros(void **state)
     }
 }
 
+static void check_transpose(size_t rows, size_t columns, size_t gap)
+{
+    struct pool pool = {0};
+    uint32_t seed = (uint32_t)(1 + rows * 100 + columns);
+    size_t stride = columns + gap;
+    const float *in = random_matrix(&pool, &seed, rows, columns, stride, 1, 1);
+    float *out = pool_floats(&pool, rows * columns);
+    mh_transpose(out, in, stride, rows, columns);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < columns; c++)
+            assert_int_equal(bits_of(out[c * rows + r]), bits_of(in[r * stride + c]));
+    pool_free(&pool);
+}
+
+static void transposes_of_every_small_size(void **state)
+{
+    (void)state;
+    for (size_t rows = 0; rows <= 13; rows++)
+        for (size_t columns = 0; columns <= 13; columns++)
+            for (size_t gap = 0; gap <= 3; gap += 3)
+                check_transpose(rows, columns, gap);
+}
+
 /* ===== The product ========================================================================== */
 
 struct product {
@@ -86,6 +109,16 @@ static struct product whole(size_t m, size_t n, size_t k)
     return (struct product){.m = m, .n = n, .k = k, .n1 = n, .k1 = k};
 }
 
+/* a * b + c, rounded as the kernels do: the wide one, where the machine can, only once. */
+static float multiply_add(float a, float b, float c)
+{
+#if defined(MULTIHEAD_WIDE) && (defined(__FMA__) || defined(__ARM_FEATURE_FMA))
+    return fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 /* One element: near the sum in double, and the very bits of a plain float loop, which says that the
  * sum starts from the bias and runs over k in ascending order, wherever the element lies. */
 static void check_element(const struct product *p, float actual, const float *a, const float *b,
@@ -98,7 +131,7 @@ static void check_element(const struct product *p, float actual, const float *a,
         double term = (double)a[k] * (double)b[k * p->n];
         sum += term;
         magnitude += fabs(term);
-        in_order += a[k] * b[k * p->n];
+        in_order = multiply_add(a[k], b[k * p->n], in_order);
     }
     assert_close(actual, sum, sum_tolerance(p->k1 - p->k0, magnitude));
     assert_int_equal(bits_of(actual), bits_of(in_order));
@@ -259,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packing_follows_any_strides_and_pads_with_zeros),
+        cmocka_unit_test(transposes_of_every_small_size),
         cmocka_unit_test(products_of_every_small_size),
         cmocka_unit_test(products_of_every_size_along_each_axis),
         cmocka_unit_test(products_of_long_sums),

@@ -36,6 +36,10 @@ size_t mh_packed_size(size_t k, size_t n);
  * overlap b. */
 void mh_pack(float *packed, const float *b, size_t k, size_t n, size_t k_stride, size_t n_stride);
 
+/* out [columns, rows] is the transpose of in [rows, columns], whose rows are in_stride floats apart.
+ * May not overlap. */
+void mh_transpose(float *out, const float *in, size_t in_stride, size_t rows, size_t columns);
+
 /* ===== Matrix product ========================================================================= */
 
 /* C[m, n] = bias[n] + Σ_k A[m, k] B[k, n], for columns n0 <= n < n1 of C only; the others are not

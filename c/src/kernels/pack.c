@@ -70,3 +70,33 @@ void mh_pack(float *packed, const float *b, size_t k, size_t n, size_t k_stride,
         }
     }
 }
+
+void mh_transpose(float *out, const float *in, size_t in_stride, size_t rows, size_t columns)
+{
+    size_t column = 0;
+    for (; column + 4 <= columns; column += 4) {
+        const float *source = in + column;
+        float *target = out + column * rows;
+        size_t row = 0;
+        for (; row + 4 <= rows; row += 4) {
+            f32x4 block[4];
+            for (size_t j = 0; j < 4; j++) {
+                block[j] = f32x4_load(source + (row + j) * in_stride);
+            }
+            f32x4_transpose(block);
+            for (size_t j = 0; j < 4; j++) {
+                f32x4_store(target + j * rows + row, block[j]);
+            }
+        }
+        for (; row < rows; row++) {
+            for (size_t j = 0; j < 4; j++) {
+                target[j * rows + row] = source[row * in_stride + j];
+            }
+        }
+    }
+    for (; column < columns; column++) {
+        for (size_t row = 0; row < rows; row++) {
+            out[column * rows + row] = in[row * in_stride + column];
+        }
+    }
+}
