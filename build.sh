@@ -479,15 +479,15 @@ link_tool() {
     newer_than "$@" || "$NATIVE_CC" "${TOOL_FLAGS[@]}" "$2" "$3" -lm -lpthread -o "$1"
 }
 
-# build_tools FOLDER: a program in FOLDER for each of c/tools, and the test of the product that they run on.
+# build_tools FOLDER: a program in FOLDER for each of c/tools, and objects for the tests of what they run on.
 build_tools() {
     local folder=$1 library=$1/wide/libmultihead.a tool
     # With the sanitizers too: it is the wide kernels that nothing else runs.
     TOOL_FLAGS=("${WIDE_FLAGS[@]}")
     case $folder in *-sanitize) TOOL_FLAGS+=("${SANITIZE_FLAGS[@]}") ;; esac
-    compile "$folder/wide" "$(echo c/src/*/*.c c/tools/*.c tests/c/test_gemm.c)" "$NATIVE_CC" "${C_FLAGS[@]}" "${TOOL_FLAGS[@]}" -Itests/c
+    compile "$folder/wide" "$(echo c/src/*/*.c c/tools/*.c c/tools/*/*.c tests/c/tools/*.c tests/c/test_gemm.c)" "$NATIVE_CC" "${C_FLAGS[@]}" "${TOOL_FLAGS[@]}" -D_POSIX_C_SOURCE=200809L -Ic/tools/train -Itests/c
     # shellcheck disable=SC2046  # one word per object is what is wanted; no path here has a space
-    archive "$library" $(printf '%s\n' "${OBJECTS[@]}" | grep /c/src/)
+    archive "$library" $(printf '%s\n' "${OBJECTS[@]}" | grep -E '/c/(src|tools)/[^/]+/')
     for tool in c/tools/*.c; do
         tool=$(basename "$tool" .c)
         spawn link_tool "$folder/$tool" "$folder/wide/c/tools/$tool.o" "$library"
@@ -512,7 +512,9 @@ build_native() {
         # shellcheck disable=SC2086  # the support objects are separate words
         spawn link_test "$folder/tests/${test%.c}" "$folder/objects/tests/c/${test%.c}.o" $support "$library"
     done
-    spawn link_test "$folder/tests/test_gemm_wide" "$folder/wide/tests/c/test_gemm.o" "$folder/wide/libmultihead.a"
+    for test in tests/c/test_gemm.c tests/c/tools/test_*.c; do
+        spawn link_test "$folder/tests/$(basename "$test" .c)_wide" "$folder/wide/${test%.c}.o" "$folder/wide/libmultihead.a"
+    done
     join_all "linking the tests failed"
     say "  $library and $(find "$folder/tests" -type f | wc -l | tr -d ' ') test programs"
 }

@@ -1,201 +1,282 @@
-/* Trains a small model (2 layers, 4 heads, 64 wide) on induction, and prints loss, held-out accuracy
- * and tokens per second of one core:
+/* Trains a language model of GPT-2's layout on texts, under several masks at once:
  *
- *     build/native/train [STEPS [SEED]]        1500 steps and seed 1 if not given
+ *     build/native/train SETTINGS TOKENS OUT [--start MODEL] [--until STEP] [--threads N]
  *
- * The task: tokens in random order, none twice, then the same again: A B C D … A B C → ? After the
- * first period, each token has been seen once, and what followed it then is the exact answer. The
- * period is drawn anew for each sequence, so that position alone does not tell. Sequences are made
- * on the fly; the accuracy printed is on others, which are never trained on. */
-#include "multihead_train.h"
+ * SETTINGS is a file like training/bilingual/settings.txt, TOKENS one like prepare.mjs makes. Into
+ * the folder OUT go
+ *
+ *     log.csv               a line for every step: learning rate, mean loss of each task, …
+ *     checkpoint            where the training is; if it is there, it goes on from it, bit by bit
+ *     model.safetensors     the model, at the end
+ *
+ * Ctrl-C saves the checkpoint and ends; so does having reached the step of --until. --start takes
+ * the first parameters from a model; else they are drawn from the seed. The numbers do not depend on
+ * how many threads there are (one for each core, if not said). */
+#include "train/plan.h"
+#include "train/say.h"
+#include "train/settings.h"
+#include "train/trainer.h"
+#include "train/workers.h"
 
-#include "base/random.h"
-
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum {
-    BATCH = 32,
-    LENGTH = 32,
-    PLACES = BATCH * LENGTH,
-    VOCABULARY = 32,
-    SHORTEST_PERIOD = 8,
-    LONGEST_PERIOD = 16,
-    REPORT_EVERY = 100,
-    HELD_OUT = 1 << 30, /* number of the batch that is never trained on */
-};
+static volatile sig_atomic_t interrupted;
 
-static const struct mh_network CONFIG = {.model = {
-                                             .layers = 2,
-                                             .heads = 4,
-                                             .kv_heads = 4,
-                                             .embed_dim = 64,
-                                             .ffn_dim = 256,
-                                             .vocabulary = VOCABULARY,
-                                             .positions = LENGTH,
-                                             .activation = MH_ACTIVATION_GELU_TANH,
-                                             .norm_position = MH_NORM_PRE,
-                                             .norm_epsilon = 1e-5f,
-                                         }};
-
-static const struct mh_adamw ADAMW = {
-    .beta1 = 0.9f, .beta2 = 0.98f, .epsilon = 1e-8f, .weight_decay = 0.01f};
-
-struct trainer {
-    uint32_t seed;
-    int32_t tokens[PLACES], targets[PLACES];
-    float *parameters, *gradient;
-    struct mh_adamw_state state;
-    void *workspace;
-    size_t parameter_count, workspace_bytes;
-};
-
-static void *take(size_t count, size_t size)
+static void interrupt(int signal)
 {
-    void *block = calloc(count, size);
-    if (block == NULL) {
-        fprintf(stderr, "out of memory\n");
-        exit(EXIT_FAILURE);
-    }
-    return block;
+    (void)signal;
+    interrupted = 1;
 }
 
-/* ===== The task ============================================================================= */
+struct arguments {
+    const char *settings, *tokens, *out, *start;
+    size_t until, threads;
+};
 
-/* order = 0 .. VOCABULARY - 1, shuffled (Fisher & Yates). */
-static void shuffle(int32_t *order, uint64_t stream)
+struct training {
+    struct settings settings;
+    struct sequences sequences;
+    struct plan plan;
+    struct workers *workers;
+    mh_trainer *trainer;
+    char checkpoint[4096], log[4096], model[4096];
+    /* Since the last report. */
+    double loss[TASKS];
+    size_t counted[TASKS], tokens, since_step;
+    double since;
+};
+
+static double seconds(void)
 {
-    for (int32_t i = 0; i < VOCABULARY; i++)
-        order[i] = i;
-    for (size_t i = VOCABULARY - 1; i > 0; i--) {
-        size_t other = mh_random_at(stream, i) % (i + 1);
-        int32_t kept = order[i];
-        order[i] = order[other];
-        order[other] = kept;
-    }
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void make_batch(struct trainer *t, size_t number)
+/* ===== Files ================================================================================ */
+
+static void save(const struct training *t, const char *path, enum mh_file kind)
 {
-    for (size_t b = 0; b < BATCH; b++) {
-        uint64_t stream = mh_random_stream(t->seed, number, b, 0);
-        int32_t order[VOCABULARY];
-        shuffle(order, stream);
-        size_t periods = LONGEST_PERIOD - SHORTEST_PERIOD + 1;
-        size_t period = SHORTEST_PERIOD + mh_random_at(stream, VOCABULARY) % periods;
-        for (size_t i = 0; i < LENGTH; i++) {
-            t->tokens[b * LENGTH + i] = order[i % period];
-            t->targets[b * LENGTH + i] = i < period ? -1 : order[(i + 1) % period];
-        }
+    struct mh_error error;
+    size_t bytes = mh_trainer_file_bytes(t->trainer, kind);
+    void *file = take(bytes, 1);
+    if (mh_trainer_save(t->trainer, kind, file, bytes, &error) != MH_OK)
+        fail("%s", error.message);
+    write_file(path, file, bytes);
+    free(file);
+}
+
+static void load(const struct training *t, const char *path)
+{
+    struct mh_error error;
+    size_t bytes;
+    void *file = read_file(path, &bytes);
+    if (mh_trainer_load(t->trainer, file, bytes, &error) != MH_OK)
+        fail("%s: %s", path, error.message);
+    free(file);
+}
+
+/* Drops the lines of a log that are past the checkpoint: they will be written again. */
+static void begin_log(const struct training *t)
+{
+    char line[1024];
+    size_t bytes = 0, step = mh_trainer_step(t->trainer);
+    char *kept = take(1, 1);
+    FILE *log = fopen(t->log, "r");
+    while (log != NULL && step > 0 && fgets(line, sizeof line, log) != NULL) {
+        if (bytes > 0 && strtoul(line, NULL, 10) > step)
+            break;
+        kept = realloc(kept, bytes + strlen(line) + 1);
+        if (kept == NULL)
+            fail("out of memory");
+        memcpy(kept + bytes, line, strlen(line));
+        bytes += strlen(line);
     }
+    if (log != NULL)
+        fclose(log);
+    static const char header[] = "step,tokens,learning_rate,gradient_norm,causal,bidirectional,"
+                                 "window\n";
+    write_file(t->log, bytes > 0 ? kept : header, bytes > 0 ? bytes : sizeof header - 1);
+    free(kept);
+}
+
+/* ===== Reports ============================================================================== */
+
+static void clear_report(struct training *t)
+{
+    memset(t->loss, 0, sizeof t->loss);
+    memset(t->counted, 0, sizeof t->counted);
+    t->tokens = 0;
+    t->since = seconds();
+    t->since_step = mh_trainer_step(t->trainer);
+}
+
+/* One step, a line: means of this step alone, so that a training that was interrupted has the same
+ * lines as one that was not. */
+static void write_log(const struct training *t, const struct mh_step_report *step,
+                      const struct part *parts, const struct mh_training_result *results)
+{
+    double loss[TASKS] = {0}, counted[TASKS] = {0};
+    size_t tokens = 0;
+    for (size_t i = 0; i < t->settings.shard_count; i++) {
+        loss[parts[i].task] += results[i].loss;
+        counted[parts[i].task] += (double)results[i].counted;
+        tokens += parts[i].batch * parts[i].length;
+    }
+    FILE *log = fopen(t->log, "a");
+    if (log == NULL)
+        fail("cannot write %s", t->log);
+    fprintf(log, "%u,%zu,%.6g,%.6g", step->step, tokens, (double)step->learning_rate,
+            (double)step->gradient_norm);
+    for (size_t task = 0; task < TASKS; task++)
+        fprintf(log, ",%.6f", counted[task] > 0.0 ? loss[task] / counted[task] : 0.0);
+    fprintf(log, "\n");
+    fclose(log);
+}
+
+static void report(struct training *t, const struct mh_step_report *step)
+{
+    double passed = seconds() - t->since;
+    double left =
+        passed / (double)(step->step - t->since_step) * (double)(t->settings.steps - step->step);
+    printf("step %u of %zu", step->step, t->settings.steps);
+    for (size_t task = 0; task < TASKS; task++)
+        if (t->counted[task] > 0)
+            printf("   %s %.4f", task_name((enum task)task),
+                   t->loss[task] / (double)t->counted[task]);
+    printf("   rate %.2g   %.0f tokens/s   %.0f min left\n", (double)step->learning_rate,
+           (double)t->tokens / passed, left / 60.0);
+    fflush(stdout);
+    clear_report(t);
 }
 
 /* ===== Training ============================================================================= */
 
-static struct mh_training_pass pass_of(const struct trainer *t, float *gradient)
+static void step(struct training *t)
 {
-    return (struct mh_training_pass){.parameters = t->parameters,
-                                     .gradient = gradient,
-                                     .batch = BATCH,
-                                     .length = LENGTH,
-                                     .tokens = t->tokens,
-                                     .targets = t->targets,
-                                     .mask = {.causal = 1}};
+    struct part parts[MOST_SHARDS];
+    struct mh_training_result results[MOST_SHARDS];
+    struct mh_step_report taken = {0};
+    struct mh_error error;
+    plan_step(&t->plan, parts);
+    compute_step(t->workers, parts, mh_trainer_parameters(t->trainer),
+                 mh_trainer_gradient(t->trainer), results);
+    t->trainer->counted = 1; /* the gradient is of means already */
+    if (mh_trainer_apply(t->trainer, &taken, &error) != MH_OK)
+        fail("%s", error.message);
+    for (size_t i = 0; i < t->settings.shard_count; i++) {
+        t->loss[parts[i].task] += results[i].loss;
+        t->counted[parts[i].task] += results[i].counted;
+        t->tokens += parts[i].batch * parts[i].length;
+    }
+    write_log(t, &taken, parts, results);
+    if (taken.step % t->settings.report_every == 0 || taken.step == t->settings.steps)
+        report(t, &taken);
+    if (taken.step % t->settings.save_every == 0)
+        save(t, t->checkpoint, MH_FILE_CHECKPOINT);
 }
 
-static void begin(struct trainer *t)
+static void begin(struct training *t, const struct arguments *a)
 {
     struct mh_error error;
-    struct mh_training_pass pass = pass_of(t, NULL);
-    if (mh_training_workspace(&CONFIG, &pass, &t->workspace_bytes, &error) != MH_OK) {
-        fprintf(stderr, "%s\n", error.message);
-        exit(EXIT_FAILURE);
-    }
-    t->workspace = take(t->workspace_bytes, 1);
-    t->parameter_count = mh_parameters_size(&CONFIG);
-    t->parameters = take(t->parameter_count, sizeof(float));
-    t->gradient = take(t->parameter_count, sizeof(float));
-    t->state.mean = take(t->parameter_count, sizeof(float));
-    t->state.variance = take(t->parameter_count, sizeof(float));
-    mh_parameters_initialise(&CONFIG, MH_XAVIER_UNIFORM, t->seed, t->parameters);
+    t->settings = read_settings(a->settings);
+    t->sequences = read_sequences(a->tokens, &t->settings);
+    snprintf(t->checkpoint, sizeof t->checkpoint, "%s/checkpoint", a->out);
+    snprintf(t->log, sizeof t->log, "%s/log.csv", a->out);
+    snprintf(t->model, sizeof t->model, "%s/model.safetensors", a->out);
+    struct mh_network network = network_of(&t->settings);
+    struct mh_trainer_settings settings = trainer_settings_of(&t->settings);
+    if (mh_trainer_create(&t->trainer, &network, &settings, &error) != MH_OK)
+        fail("%s: %s", a->settings, error.message);
+    if (access(t->checkpoint, F_OK) == 0)
+        load(t, t->checkpoint);
+    else if (a->start != NULL)
+        load(t, a->start);
+    begin_log(t);
+    t->plan = begin_plan(&t->settings, &t->sequences, mh_trainer_step(t->trainer));
+    t->workers = begin_workers(&t->settings, &t->sequences, a->threads);
+    printf("%zu parameters; %zu sequences, %zu tokens; from step %u\n",
+           mh_parameters_size(&network), t->sequences.count, t->sequences.total,
+           mh_trainer_step(t->trainer));
 }
 
-static void end(struct trainer *t)
+static void end(struct training *t)
 {
-    free(t->workspace);
-    free(t->parameters);
-    free(t->gradient);
-    free(t->state.mean);
-    free(t->state.variance);
+    save(t, t->checkpoint, MH_FILE_CHECKPOINT);
+    if (mh_trainer_step(t->trainer) >= t->settings.steps)
+        save(t, t->model, MH_FILE_MODEL);
+    end_workers(t->workers);
+    free_sequences(&t->sequences);
+    mh_trainer_free(t->trainer);
 }
 
-/* The gradient, unless `gradient` is NULL, of the batch of that number. */
-static struct mh_training_result run(struct trainer *t, size_t number, float *gradient)
-{
-    struct mh_error error;
-    struct mh_training_result result;
-    make_batch(t, number);
-    struct mh_training_pass pass = pass_of(t, gradient);
-    if (mh_training_gradient(&CONFIG, &pass, t->workspace, t->workspace_bytes, &result, &error) !=
-        MH_OK) {
-        fprintf(stderr, "%s\n", error.message);
-        exit(EXIT_FAILURE);
-    }
-    return result;
-}
+/* ===== The command ========================================================================== */
 
-static double learn(struct trainer *t, const struct mh_schedule *schedule)
-{
-    uint32_t step = t->state.step;
-    memset(t->gradient, 0, t->parameter_count * sizeof(float));
-    struct mh_training_result result = run(t, (size_t)step, t->gradient);
-    mh_gradient_clip(t->gradient, t->parameter_count, 1.0f);
-    mh_adamw_step(&CONFIG, &ADAMW, mh_learning_rate(schedule, step), &t->state, t->parameters,
-                  t->gradient);
-    return result.loss / (double)result.counted;
-}
-
-static void report(struct trainer *t, double loss, clock_t since)
-{
-    struct mh_training_result held_out = run(t, HELD_OUT, NULL);
-    double seconds = (double)(clock() - since) / CLOCKS_PER_SEC;
-    printf("step %5d   loss %.4f   held-out accuracy %5.1f %%   %.0f tokens/s   %.1f s\n",
-           (int)t->state.step, loss, 100.0 * (double)held_out.correct / (double)held_out.counted,
-           (double)t->state.step * (double)PLACES / seconds, seconds);
-    fflush(stdout);
-}
-
-/* A whole number of 1 .. 2^30 - 1; the program ends, saying so, if it is not one. */
-static uint32_t number_from(const char *text, const char *name)
+static size_t number_from(const char *name, const char *text)
 {
     char *rest;
-    long number = strtol(text, &rest, 10);
-    if (*text == '\0' || *rest != '\0' || number < 1 || number >= HELD_OUT) {
-        fprintf(stderr, "%s is '%s': it must be a whole number from 1 to %d\n", name, text,
-                HELD_OUT - 1);
-        exit(EXIT_FAILURE);
+    unsigned long number = strtoul(text, &rest, 10);
+    if (*text < '0' || *text > '9' || *rest != '\0' || number == 0)
+        fail("%s is '%s': it must be a whole number above 0", name, text);
+    return number;
+}
+
+static struct arguments read_arguments(int argc, char **argv)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct arguments a = {.until = SIZE_MAX, .threads = cores > 0 ? (size_t)cores : 1};
+    const char **plain[] = {&a.settings, &a.tokens, &a.out};
+    size_t count = 0;
+    for (int i = 1; i < argc; i++) {
+        const char *next = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(argv[i], "--start") == 0)
+            a.start = argv[++i];
+        else if (strcmp(argv[i], "--until") == 0)
+            a.until = number_from(argv[i++], next);
+        else if (strcmp(argv[i], "--threads") == 0)
+            a.threads = number_from(argv[i++], next);
+        else if (count < 3)
+            *plain[count++] = argv[i];
+        else
+            count = 4;
     }
-    return (uint32_t)number;
+    if (count != 3)
+        fail("train SETTINGS TOKENS OUT [--start MODEL] [--until STEP] [--threads N]");
+    return a;
+}
+
+/* What this program was compiled for may be more than this machine has. */
+static void check_machine(void)
+{
+#if defined(__x86_64__) && defined(__AVX512F__)
+    if (!__builtin_cpu_supports("avx512f"))
+        fail("built for a machine with AVX-512: build it here, with ./build.sh native");
+#elif defined(__x86_64__) && defined(__AVX2__)
+    if (!__builtin_cpu_supports("avx2"))
+        fail("built for a machine with AVX2: build it here, with ./build.sh native");
+#endif
 }
 
 int main(int argc, char **argv)
 {
-    static struct trainer trainer;
-    uint32_t steps = argc > 1 ? number_from(argv[1], "STEPS") : 1500;
-    trainer.seed = argc > 2 ? number_from(argv[2], "SEED") : 1;
-    struct mh_schedule schedule = {
-        .peak = 3e-3f, .floor = 3e-4f, .warm_up = steps < 100 ? steps : 100, .steps = steps};
-    begin(&trainer);
-    printf("%zu parameters, workspace %zu bytes\n", trainer.parameter_count,
-           trainer.workspace_bytes);
-    clock_t since = clock();
-    for (uint32_t step = 1; step <= steps; step++) {
-        double loss = learn(&trainer, &schedule);
-        if (step % REPORT_EVERY == 0 || step == steps)
-            report(&trainer, loss, since);
-    }
-    end(&trainer);
+    static struct training training;
+    check_machine();
+    struct arguments arguments = read_arguments(argc, argv);
+    begin(&training, &arguments);
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
+    clear_report(&training);
+    size_t last =
+        arguments.until < training.settings.steps ? arguments.until : training.settings.steps;
+    while (!interrupted && mh_trainer_step(training.trainer) < last)
+        step(&training);
+    end(&training);
+    printf("%s step %u\n", interrupted ? "interrupted: saved at" : "saved at",
+           (unsigned)training.plan.step);
     return EXIT_SUCCESS;
 }

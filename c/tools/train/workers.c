@@ -1,0 +1,176 @@
+#include "workers.h"
+
+#include "base/random.h"
+#include "say.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct worker {
+    struct workers *all;
+    size_t number;
+    pthread_t thread; /* of all but number 0, which is the caller's */
+    struct batch batch;
+    void *workspace;
+    size_t workspace_bytes;
+};
+
+struct workers {
+    const struct settings *settings;
+    const struct sequences *sequences;
+    struct mh_network network;
+    size_t count, size; /* workers; floats of a gradient */
+    struct worker *of;
+    float *shards; /* [shard_count, size] */
+    pthread_barrier_t barrier;
+    /* The step: set before the first barrier, read after it. */
+    bool stop;
+    const struct part *parts;
+    const float *parameters;
+    float *gradient;
+    struct mh_training_result *results;
+    atomic_size_t next_shard;
+};
+
+/* ===== One shard ============================================================================ */
+
+static struct mh_training_pass pass_of(struct worker *worker, size_t shard)
+{
+    struct workers *w = worker->all;
+    const struct part *part = &w->parts[shard];
+    worker->batch.batch = part->batch;
+    worker->batch.length = part->length;
+    fill_batch(&worker->batch, w->sequences, w->settings, part->task, part->first, part->stream);
+    return (struct mh_training_pass){
+        .parameters = w->parameters,
+        .gradient = w->shards + shard * w->size,
+        .batch = part->batch,
+        .length = part->length,
+        .tokens = worker->batch.tokens,
+        .targets = worker->batch.targets,
+        .mask = worker->batch.mask,
+        .attention_dropout = (float)w->settings->attention_dropout,
+        .residual_dropout = (float)w->settings->residual_dropout,
+        .dropout_seed = mh_random_at(part->stream, SIZE_MAX / 2),
+    };
+}
+
+static void grow_workspace(struct worker *worker, const struct mh_training_pass *pass)
+{
+    struct mh_error error;
+    size_t bytes;
+    if (mh_training_workspace(&worker->all->network, pass, &bytes, &error) != MH_OK)
+        fail("%s", error.message);
+    if (bytes <= worker->workspace_bytes)
+        return;
+    free(worker->workspace);
+    worker->workspace = take(bytes, 1);
+    worker->workspace_bytes = bytes;
+}
+
+static void compute_shard(struct worker *worker, size_t shard)
+{
+    struct workers *w = worker->all;
+    struct mh_error error;
+    struct mh_training_pass pass = pass_of(worker, shard);
+    grow_workspace(worker, &pass);
+    memset(pass.gradient, 0, w->size * sizeof *pass.gradient);
+    if (mh_training_gradient(&w->network, &pass, worker->workspace, worker->workspace_bytes,
+                             &w->results[shard], &error) != MH_OK)
+        fail("%s", error.message);
+}
+
+/* This worker's share of the sum. */
+static void add_up(const struct worker *worker)
+{
+    const struct workers *w = worker->all;
+    size_t begin = w->size * worker->number / w->count;
+    size_t length = w->size * (worker->number + 1) / w->count - begin;
+    memcpy(w->gradient + begin, w->shards + begin, length * sizeof(float));
+    for (size_t shard = 1; shard < w->settings->shard_count; shard++)
+        mh_gradient_add(w->gradient + begin, w->shards + shard * w->size + begin, length);
+    mh_gradient_scale(w->gradient + begin, 1.0f / (float)w->settings->shard_count, length);
+}
+
+static void take_part(struct worker *worker)
+{
+    struct workers *w = worker->all;
+    for (;;) {
+        size_t shard = atomic_fetch_add(&w->next_shard, 1);
+        if (shard >= w->settings->shard_count)
+            break;
+        compute_shard(worker, shard);
+    }
+    pthread_barrier_wait(&w->barrier);
+    add_up(worker);
+    pthread_barrier_wait(&w->barrier);
+}
+
+/* ===== All of them ========================================================================== */
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    for (;;) {
+        pthread_barrier_wait(&worker->all->barrier);
+        if (worker->all->stop)
+            return NULL;
+        take_part(worker);
+    }
+}
+
+struct workers *begin_workers(const struct settings *settings, const struct sequences *sequences,
+                              size_t count)
+{
+    struct workers *w = take(1, sizeof *w);
+    w->settings = settings;
+    w->sequences = sequences;
+    w->network = network_of(settings);
+    w->count = count < settings->shard_count ? count : settings->shard_count;
+    w->size = mh_parameters_size(&w->network);
+    w->of = take(w->count, sizeof *w->of);
+    w->shards = take(settings->shard_count * w->size, sizeof(float));
+    if (pthread_barrier_init(&w->barrier, NULL, (unsigned)w->count) != 0)
+        fail("no barrier for %zu threads", w->count);
+    for (size_t i = 0; i < w->count; i++) {
+        w->of[i].all = w;
+        w->of[i].number = i;
+        w->of[i].batch.tokens = take(settings->shard_tokens, sizeof(int32_t));
+        w->of[i].batch.targets = take(settings->shard_tokens, sizeof(int32_t));
+        if (i > 0 && pthread_create(&w->of[i].thread, NULL, work, &w->of[i]) != 0)
+            fail("cannot start thread %zu of %zu", i + 1, w->count);
+    }
+    return w;
+}
+
+void end_workers(struct workers *w)
+{
+    w->stop = true;
+    pthread_barrier_wait(&w->barrier);
+    for (size_t i = 0; i < w->count; i++) {
+        if (i > 0)
+            pthread_join(w->of[i].thread, NULL);
+        free(w->of[i].batch.tokens);
+        free(w->of[i].batch.targets);
+        free(w->of[i].workspace);
+    }
+    pthread_barrier_destroy(&w->barrier);
+    free(w->shards);
+    free(w->of);
+    free(w);
+}
+
+void compute_step(struct workers *w, const struct part *parts, const float *parameters,
+                  float *gradient, struct mh_training_result *results)
+{
+    w->parts = parts;
+    w->parameters = parameters;
+    w->gradient = gradient;
+    w->results = results;
+    atomic_store(&w->next_shard, 0);
+    pthread_barrier_wait(&w->barrier);
+    take_part(&w->of[0]);
+}

@@ -1,0 +1,187 @@
+// Makes the numbers that the trainer reads from the texts:
+//
+//     node training/bilingual/prepare.mjs CORPUS OUT
+//
+// CORPUS is the folder of the texts (corpus.mjs names the files). Into OUT go
+//
+//   train.tokens                 what is trained on, shuffled
+//   held-out/SOURCE.tokens       what is not, a file for each source
+//   tests.json                   questions with exact answers, about pairs of words that training never tells
+//
+// A .tokens file is sequences, one after the other: a 16-bit number, how many tokens, and as many 16-bit ids, little
+// endian. A sequence is at most 64 tokens: <s>, then whole sentences as long as they fit, then </s>.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Tokenizer } from '@huggingface/tokenizers';
+import { readSource, SOURCES, sentences } from './corpus.mjs';
+import { Random } from './random.mjs';
+import { en, zh } from './words.mjs';
+import { worldTest, worldText } from './worlds.mjs';
+
+const LONGEST = 64;
+const UNKNOWN = 1;
+const [BEGIN, END] = [2, 3];
+const WORLD_TEXTS = 160_000; // half in each language
+const HELD_OUT_SEQUENCES = 400; // of each source, at most
+const TESTS = 250; // of each kind and language
+
+const [corpus, out] = process.argv.slice(2);
+if (!out) {
+  console.error('node training/bilingual/prepare.mjs CORPUS OUT');
+  process.exit(2);
+}
+const model = new URL('../../web/models/bilingual/', import.meta.url);
+const read = (name) => JSON.parse(readFileSync(new URL(name, model), 'utf8'));
+const tokenizer = new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'));
+
+const known = new Map();
+
+/** Ids of what stands between spaces: the tokenizer cuts there first, so each such part can be remembered. */
+function encodeWord(word) {
+  let ids = known.get(word);
+  if (ids === undefined) {
+    ids = tokenizer.encode(word, { add_special_tokens: false }).ids;
+    known.set(word, ids);
+  }
+  return ids;
+}
+
+/** Ids of a piece of text, without <s> and </s>. `first`: does it begin the sequence? Later English words have a space before. */
+function encode(text, first, language) {
+  const spaced = first || language === 'zh' ? text : ` ${text}`;
+  return (spaced.match(/ ?[^ ]+/g) ?? []).flatMap(encodeWord);
+}
+
+// ===== Sequences ======================================================================================================
+
+const isReadable = (ids) => ids.length > 0 && ids.filter((id) => id === UNKNOWN).length <= ids.length * 0.05;
+
+/** Sequences of the pieces in their order, each as many whole pieces as fit; a piece that is too long is cut. */
+function* fill(pieces, language, random, strung) {
+  let ids = [];
+  let left = strung(random);
+  for (const piece of pieces) {
+    let next = encode(piece, ids.length === 0, language);
+    if (ids.length > 0 && (left === 0 || ids.length + next.length > LONGEST - 2)) {
+      yield [BEGIN, ...ids, END];
+      ids = [];
+      left = strung(random);
+      next = encode(piece, true, language);
+    }
+    if (next.length > LONGEST - 2) {
+      yield [BEGIN, ...next.slice(0, LONGEST - 1)]; // goes on: no </s>
+      left = strung(random);
+      continue;
+    }
+    ids.push(...next);
+    left--;
+  }
+  if (ids.length > 0) {
+    yield [BEGIN, ...ids, END];
+  }
+}
+
+/** How many lines of a source whose lines have nothing to do with each other stand together: mostly one. */
+const fewLines = (random) => (random.chance(0.6) ? 1 : random.whole(2, 5));
+const asManyAsFit = () => Number.POSITIVE_INFINITY;
+
+const NAMES = {
+  en: { pattern: /\b(Tom|Mary)\b/g, of: { Tom: en.men, Mary: en.women } },
+  zh: { pattern: /汤姆|玛丽/g, of: { 汤姆: zh.men, 玛丽: zh.women } },
+};
+
+/** Tatoeba's people are all called Tom and Mary: two times of three they get other names here. */
+function varyNames(text, language, random) {
+  const { pattern, of } = NAMES[language];
+  const chosen = {};
+  return text.replace(pattern, (name) => {
+    chosen[name] ??= random.chance(1 / 3) ? name : random.pick(of[name]);
+    return chosen[name];
+  });
+}
+
+function sequencesOf(texts, source, random, vary) {
+  const lines = source.unit === 'line' && source.name !== 'zh wikipedia';
+  const name = (piece) => (vary ? varyNames(piece, source.language, random) : piece);
+  const found = [];
+  const add = (pieces, strung) => {
+    for (const ids of fill(pieces.map(name), source.language, random, strung)) {
+      if (isReadable(ids)) {
+        found.push(ids);
+      }
+    }
+  };
+  if (lines) {
+    add(texts.map(([line]) => line), fewLines);
+  } else {
+    for (const text of texts) {
+      add(text.flatMap((paragraph) => sentences(paragraph, source.language)), asManyAsFit);
+    }
+  }
+  return found;
+}
+
+/** All of a source as often as its epochs say, in an order and with joints of its own each time. */
+function training(texts, source) {
+  const random = new Random(`training ${source.name}`);
+  const found = [];
+  for (let epochs = source.epochs; epochs > 0; epochs--) {
+    const shuffled = random.shuffle([...texts]);
+    found.push(...sequencesOf(shuffled.slice(0, Math.ceil(shuffled.length * Math.min(1, epochs))), source, random, true));
+  }
+  return found;
+}
+
+// ===== Files ==========================================================================================================
+
+function writeSequences(name, sequences) {
+  const numbers = new Uint16Array(sequences.reduce((sum, ids) => sum + ids.length + 1, 0));
+  let at = 0;
+  for (const ids of sequences) {
+    numbers[at] = ids.length;
+    numbers.set(ids, at + 1);
+    at += ids.length + 1;
+  }
+  writeFileSync(join(out, name), Buffer.from(numbers.buffer));
+  console.log(`${name}: ${sequences.length} sequences, ${at - sequences.length} tokens`);
+}
+
+function* worlds() {
+  for (const language of ['en', 'zh']) {
+    const random = new Random(`worlds ${language}`);
+    for (let i = 0; i < WORLD_TEXTS / 2; i++) {
+      const ids = encode(worldText(random, language), true, language);
+      yield ids.length <= LONGEST - 2 ? [BEGIN, ...ids, END] : [BEGIN, ...ids.slice(0, LONGEST - 1)];
+    }
+  }
+}
+
+function tests() {
+  const found = [];
+  for (const language of ['en', 'zh']) {
+    const random = new Random(`tests ${language}`);
+    for (const kind of ['places', 'colours', 'likes', 'has', 'gives']) {
+      for (let i = 0; i < TESTS; i++) {
+        found.push({ language, ...worldTest(random, language, kind) });
+      }
+    }
+  }
+  return found;
+}
+
+mkdirSync(join(out, 'held-out'), { recursive: true });
+writeFileSync(join(out, 'tests.json'), `${JSON.stringify(tests(), null, 1)}\n`);
+const all = [...worlds()];
+console.log(`worlds: ${all.length} sequences, ${all.reduce((sum, ids) => sum + ids.length, 0)} tokens`);
+for (const source of SOURCES) {
+  const texts = readSource(corpus, source);
+  const sequences = training(texts.training, source);
+  console.log(`${source.name}: ${sequences.length} sequences, ${sequences.reduce((sum, ids) => sum + ids.length, 0)} tokens`);
+  for (const ids of sequences) {
+    all.push(ids);
+  }
+  const random = new Random(`held-out ${source.name}`);
+  const heldOut = random.shuffle(sequencesOf(texts.heldOut, source, random, false)).slice(0, HELD_OUT_SEQUENCES);
+  writeSequences(`held-out/${source.name.replace(' ', '-')}.tokens`, heldOut);
+}
+writeSequences('train.tokens', new Random('order').shuffle(all));
