@@ -8,18 +8,18 @@ import { hash } from './random.mjs';
  * (then several are sometimes strung together), or a document, whose paragraphs follow each other.
  */
 export const SOURCES = [
-  { name: 'en tatoeba', file: 'en_tatoeba.txt', language: 'en', unit: 'line', epochs: 2 },
-  { name: 'en tinystories', file: 'en_tinystories_sample.txt', language: 'en', unit: 'document', epochs: 4 },
-  { name: 'en storybook', file: 'en_african_storybook.txt', language: 'en', unit: 'document', epochs: 3 },
-  { name: 'en fairytaleqa', file: 'en_fairytaleqa.txt', language: 'en', unit: 'document', epochs: 1.5 },
-  { name: 'en grimm', file: 'en_grimm_hunt.txt', language: 'en', unit: 'document', epochs: 1 },
-  { name: 'en gutenberg', file: 'en_gutenberg_children.txt', language: 'en', unit: 'document', epochs: 0.2 },
-  { name: 'zh tatoeba', file: 'zh_tatoeba.txt', language: 'zh', unit: 'line', epochs: 4 },
-  { name: 'zh pairs', file: 'par_en_zh_tatoeba.tsv', column: 1, language: 'zh', unit: 'line', epochs: 2 },
-  { name: 'zh crosswoz', file: 'zh_dialog_crosswoz.txt', language: 'zh', unit: 'document', epochs: 2 },
-  { name: 'zh kdconv', file: 'zh_dialog_kdconv.txt', language: 'zh', unit: 'document', epochs: 2 },
+  { name: 'en tatoeba', file: 'en_tatoeba.txt', language: 'en', unit: 'line', epochs: 1 },
+  { name: 'en tinystories', file: 'en_tinystories_sample.txt', language: 'en', unit: 'document', epochs: 2 },
+  { name: 'en storybook', file: 'en_african_storybook.txt', language: 'en', unit: 'document', epochs: 2 },
+  { name: 'en fairytaleqa', file: 'en_fairytaleqa.txt', language: 'en', unit: 'document', epochs: 0.5 },
+  { name: 'en grimm', file: 'en_grimm_hunt.txt', language: 'en', unit: 'document', epochs: 0.5 },
+  { name: 'en gutenberg', file: 'en_gutenberg_children.txt', language: 'en', unit: 'document', epochs: 0.05 },
+  { name: 'zh tatoeba', file: 'zh_tatoeba.txt', language: 'zh', unit: 'line', epochs: 2 },
+  { name: 'zh pairs', file: 'par_en_zh_tatoeba.tsv', column: 1, language: 'zh', unit: 'line', epochs: 1 },
+  { name: 'zh crosswoz', file: 'zh_dialog_crosswoz.txt', language: 'zh', unit: 'document', epochs: 1 },
+  { name: 'zh kdconv', file: 'zh_dialog_kdconv.txt', language: 'zh', unit: 'document', epochs: 1 },
   { name: 'zh luxun', file: 'zh_luxun.txt', language: 'zh', unit: 'document', epochs: 1 },
-  { name: 'zh wikipedia', file: 'zh_wikipedia_easy.txt', language: 'zh', unit: 'line', epochs: 0.3 },
+  { name: 'zh wikipedia', file: 'zh_wikipedia_easy.txt', language: 'zh', unit: 'line', epochs: 0.1 },
 ];
 
 const HELD_OUT = 50; // one text of so many
@@ -32,7 +32,8 @@ function clean(text) {
     .trim();
 }
 
-const cleanEnglish = (text) => clean(text).replace(/[“”]/g, '"').replace(/--+|—/g, ' - ').replace(/_/g, '').replace(/ +/g, ' ');
+const cleanEnglish = (text) =>
+  clean(text).replace(/[“”]/g, '"').replace(/--+|—/g, ' - ').replace(/_/g, '').replace(/ +/g, ' ');
 
 /** The texts of a source, each a list of cleaned paragraphs: { training, heldOut }. The same text twice counts once. */
 export function readSource(folder, source) {
@@ -47,7 +48,9 @@ export function readSource(folder, source) {
     if (key && !seen.has(key)) {
       seen.add(key);
       // By the words alone: a sentence that stands in two files falls on the same side in both.
-      parts[hash(key.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')) % HELD_OUT === 0 ? 'heldOut' : 'training'].push(text);
+      parts[hash(key.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')) % HELD_OUT === 0 ? 'heldOut' : 'training'].push(
+        text,
+      );
     }
   }
   return parts;

@@ -112,10 +112,16 @@ function sequencesOf(texts, source, random, vary) {
     }
   };
   if (lines) {
-    add(texts.map(([line]) => line), fewLines);
+    add(
+      texts.map(([line]) => line),
+      fewLines,
+    );
   } else {
     for (const text of texts) {
-      add(text.flatMap((paragraph) => sentences(paragraph, source.language)), asManyAsFit);
+      add(
+        text.flatMap((paragraph) => sentences(paragraph, source.language)),
+        asManyAsFit,
+      );
     }
   }
   return found;
@@ -127,7 +133,9 @@ function training(texts, source) {
   const found = [];
   for (let epochs = source.epochs; epochs > 0; epochs--) {
     const shuffled = random.shuffle([...texts]);
-    found.push(...sequencesOf(shuffled.slice(0, Math.ceil(shuffled.length * Math.min(1, epochs))), source, random, true));
+    found.push(
+      ...sequencesOf(shuffled.slice(0, Math.ceil(shuffled.length * Math.min(1, epochs))), source, random, true),
+    );
   }
   return found;
 }
@@ -176,7 +184,9 @@ console.log(`worlds: ${all.length} sequences, ${all.reduce((sum, ids) => sum + i
 for (const source of SOURCES) {
   const texts = readSource(corpus, source);
   const sequences = training(texts.training, source);
-  console.log(`${source.name}: ${sequences.length} sequences, ${sequences.reduce((sum, ids) => sum + ids.length, 0)} tokens`);
+  console.log(
+    `${source.name}: ${sequences.length} sequences, ${sequences.reduce((sum, ids) => sum + ids.length, 0)} tokens`,
+  );
   for (const ids of sequences) {
     all.push(ids);
   }

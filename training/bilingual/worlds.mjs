@@ -12,7 +12,9 @@ function pairs(random, ones, others, count, heldOut) {
   const right = random.some(others, Math.min(others.length, count * 30));
   const found = [];
   for (const one of left) {
-    const at = right.findIndex((other) => !one.includes(other) && !other.includes(one) && isHeldOut(one, other) === heldOut);
+    const at = right.findIndex(
+      (other) => !one.includes(other) && !other.includes(one) && isHeldOut(one, other) === heldOut,
+    );
     if (at >= 0 && found.length < count) {
       found.push([one, right.splice(at, 1)[0]]);
     }
@@ -21,13 +23,16 @@ function pairs(random, ones, others, count, heldOut) {
 }
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
-const list = (parts) => (parts.length < 2 ? parts[0] : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`);
+const inWords = (parts) => (parts.length < 2 ? parts[0] : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`);
 const article = (noun) => (/^[aeiou]/.test(noun) ? 'an' : 'a');
 
 /** The two ways to string facts together. */
 const enFacts = (random, facts) =>
-  random.chance(0.7) ? `${capital(random.chance(0.5) ? facts.join(', ') : list(facts))}.` : facts.map((fact) => `${capital(fact)}.`).join(' ');
-const zhFacts = (random, facts) => (random.chance(0.7) ? `${facts.join('，')}。` : facts.map((fact) => `${fact}。`).join(''));
+  random.chance(0.7)
+    ? `${capital(random.chance(0.5) ? facts.join(', ') : inWords(facts))}.`
+    : facts.map((fact) => `${capital(fact)}.`).join(' ');
+const zhFacts = (random, facts) =>
+  random.chance(0.7) ? `${facts.join('，')}。` : facts.map((fact) => `${fact}。`).join('');
 
 // ===== Each kind of world: the facts, then what is said of each ========================================================
 
@@ -37,8 +42,13 @@ const enKinds = {
     const bare = (place) => place.replace(/^\w+ /, '');
     return {
       told: facts.map(([thing, place]) => `the ${thing} is ${place}`),
-      again: facts.map(([thing, place]) => [`The ${thing} is ${place.slice(0, -bare(place).length - 1)} the`, ` ${bare(place).slice(4)}.`]),
-      asked: facts.map(([thing, place]) => `Where is the ${thing}? ${random.chance(0.5) ? 'It' : `The ${thing}`} is ${place}.`),
+      again: facts.map(([thing, place]) => [
+        `The ${thing} is ${place.slice(0, -bare(place).length - 1)} the`,
+        ` ${bare(place).slice(4)}.`,
+      ]),
+      asked: facts.map(
+        ([thing, place]) => `Where is the ${thing}? ${random.chance(0.5) ? 'It' : `The ${thing}`} is ${place}.`,
+      ),
     };
   },
   colours(random, count, heldOut) {
@@ -72,7 +82,9 @@ const enKinds = {
     return {
       told: facts.map(([name, thing], i) => `${givers[i]} ${verb} the ${thing} to ${name}`),
       again: facts.map(([name, thing]) => [`Now ${name} has the`, ` ${thing}.`]),
-      asked: facts.map(([name, thing], i) => `Who ${verb} the ${thing} to ${name}? ${givers[i]} ${verb} the ${thing} to ${name}.`),
+      asked: facts.map(
+        ([name, thing], i) => `Who ${verb} the ${thing} to ${name}? ${givers[i]} ${verb} the ${thing} to ${name}.`,
+      ),
     };
   },
 };
@@ -84,7 +96,9 @@ const zhKinds = {
       told: facts.map(([thing, place]) => `${thing}在${place}`),
       again: facts.map(([thing, place]) => [`${thing}在`, `${place}。`]),
       asked: facts.map(([thing, place]) =>
-        random.chance(0.6) ? `${thing}在哪里？${random.chance(0.5) ? thing : ''}在${place}。` : `${place}有什么？${place}有${thing}。`,
+        random.chance(0.6)
+          ? `${thing}在哪里？${random.chance(0.5) ? thing : ''}在${place}。`
+          : `${place}有什么？${place}有${thing}。`,
       ),
     };
   },
@@ -160,11 +174,23 @@ const zhPronoun = (random) => {
   ]);
 };
 
+// ===== Lists, said twice ==============================================================================================
+
+const listTwice = (random, words, separator, end) => {
+  const chosen = random.some(words, random.whole(3, 8)).join(separator) + end;
+  return [chosen, chosen];
+};
+
+const enWords = [...en.things, ...en.men, ...en.women, ...en.colours, ...en.foods, ...en.hobbies];
+const zhWords = [...zh.things, ...zh.places, ...zh.men, ...zh.women, ...zh.colours, ...zh.foods, ...zh.hobbies];
+const enList = (random) => listTwice(random, enWords, random.pick([', ', ' and ', ' ']), '.').join(' ');
+const zhList = (random) => listTwice(random, zhWords, random.pick(['、', '，', '和']), '。').join('');
+
 // ===== Texts and tests ================================================================================================
 
 const LANGUAGES = {
-  en: { kinds: enKinds, facts: enFacts, pronoun: enPronoun, space: ' ' },
-  zh: { kinds: zhKinds, facts: zhFacts, pronoun: zhPronoun, space: '' },
+  en: { kinds: enKinds, facts: enFacts, pronoun: enPronoun, list: enList, space: ' ' },
+  zh: { kinds: zhKinds, facts: zhFacts, pronoun: zhPronoun, list: zhList, space: '' },
 };
 
 /** What the kinds are drawn from: places are half of them. */
@@ -172,14 +198,16 @@ const MIX = ['places', 'places', 'places', 'places', 'colours', 'likes', 'has', 
 
 /** A text to learn from. */
 export function worldText(random, language) {
-  const { kinds, facts, pronoun, space } = LANGUAGES[language];
-  if (random.chance(0.15)) {
-    return pronoun(random);
+  const { kinds, facts, pronoun, list, space } = LANGUAGES[language];
+  const form = random.next();
+  if (form < 0.22) {
+    return form < 0.1 ? pronoun(random) : list(random);
   }
-  const { told, again, asked } = kinds[random.pick(MIX)](random, random.whole(2, 5), false);
+  const { told, again, asked } = kinds[random.pick(MIX)](random, random.whole(2, 4), false);
   const order = random.shuffle(told.map((_, i) => i));
-  const ends = order.slice(0, random.whole(1, order.length)).map((i) => (random.chance(0.3) ? asked[i] : again[i].join('')));
-  return [facts(random, told), ...ends].join(space);
+  // Mostly all facts come again: where an answer can be known is what such a text has to teach.
+  const ends = order.slice(0, random.chance(0.8) ? order.length : 1);
+  return [facts(random, told), ...ends.map((i) => (random.chance(0.2) ? asked[i] : again[i].join('')))].join(space);
 }
 
 /**
