@@ -7,7 +7,7 @@
  *
  *     log.csv               a line for every step: learning rate, mean loss of each task, …
  *     checkpoint            where the training is; if it is there, it goes on from it, bit by bit
- *     model.safetensors     the model, at the end
+ *     model.safetensors     the model as it is when the program ends
  *
  * Ctrl-C saves the checkpoint and ends; so does having reached the step of --until. --start takes
  * the first parameters from a model; else they are drawn from the seed. The numbers do not depend on
@@ -60,7 +60,7 @@ static double seconds(void)
 
 /* ===== Files ================================================================================ */
 
-static void save(const struct training *t, const char *path, enum mh_file kind)
+static void save(const struct training *t, const char *path, int32_t kind)
 {
     struct mh_error error;
     size_t bytes = mh_trainer_file_bytes(t->trainer, kind);
@@ -208,8 +208,7 @@ static void begin(struct training *t, const struct arguments *a)
 static void end(struct training *t)
 {
     save(t, t->checkpoint, MH_FILE_CHECKPOINT);
-    if (mh_trainer_step(t->trainer) >= t->settings.steps)
-        save(t, t->model, MH_FILE_MODEL);
+    save(t, t->model, MH_FILE_MODEL);
     end_workers(t->workers);
     free_sequences(&t->sequences);
     mh_trainer_free(t->trainer);

@@ -9,7 +9,7 @@
 //   tests.json                   questions with exact answers, about pairs of words that training never tells
 //
 // A .tokens file is sequences, one after the other: a 16-bit number, how many tokens, and as many 16-bit ids, little
-// endian. A sequence is at most 64 tokens: <s>, then whole sentences as long as they fit, then </s>.
+// endian, whose highest bit says that nobody asks for this token. A sequence is at most 64 tokens: <s>, then whole sentences as long as they fit, then </s>.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
@@ -20,8 +20,11 @@ import { worldTest, worldText } from './worlds.mjs';
 
 const LONGEST = 64;
 const UNKNOWN = 1;
+const FIRST_WORD = 6;
+const GIVEN = 0x8000;
 const [BEGIN, END] = [2, 3];
-const WORLD_TEXTS = 160_000; // half in each language
+const WORLD_TEXTS = 200_000; // half in each language
+const ECHOES = 40_000;
 const HELD_OUT_SEQUENCES = 400; // of each source, at most
 const TESTS = 250; // of each kind and language
 
@@ -32,6 +35,7 @@ if (!out) {
 }
 const model = new URL('../../web/models/bilingual/', import.meta.url);
 const read = (name) => JSON.parse(readFileSync(new URL(name, model), 'utf8'));
+const { vocab_size: VOCABULARY } = read('config.json');
 const tokenizer = new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'));
 
 const known = new Map();
@@ -154,13 +158,26 @@ function writeSequences(name, sequences) {
   console.log(`${name}: ${sequences.length} sequences, ${at - sequences.length} tokens`);
 }
 
+/** Tokens that are given: nobody asks for them. */
+const given = (ids) => ids.map((id) => id | GIVEN);
+
 function* worlds() {
   for (const language of ['en', 'zh']) {
     const random = new Random(`worlds ${language}`);
     for (let i = 0; i < WORLD_TEXTS / 2; i++) {
-      const ids = encode(worldText(random, language), true, language);
+      const [told, rest] = worldText(random, language);
+      const ids = [...given(encode(told, true, language)), ...encode(rest, told === '', language)];
       yield ids.length <= LONGEST - 2 ? [BEGIN, ...ids, END] : [BEGIN, ...ids.slice(0, LONGEST - 1)];
     }
+  }
+}
+
+/** Any tokens at all, and the same once more: what comes next is what came next before. */
+function* echoes() {
+  const random = new Random('echoes');
+  for (let i = 0; i < ECHOES; i++) {
+    const ids = Array.from({ length: random.whole(3, 20) }, () => random.whole(FIRST_WORD, VOCABULARY - 1));
+    yield [BEGIN, ...given(ids), ...ids];
   }
 }
 
@@ -179,7 +196,7 @@ function tests() {
 
 mkdirSync(join(out, 'held-out'), { recursive: true });
 writeFileSync(join(out, 'tests.json'), `${JSON.stringify(tests(), null, 1)}\n`);
-const all = [...worlds()];
+const all = [...worlds(), ...echoes()];
 console.log(`worlds: ${all.length} sequences, ${all.reduce((sum, ids) => sum + ids.length, 0)} tokens`);
 for (const source of SOURCES) {
   const texts = readSource(corpus, source);

@@ -183,8 +183,8 @@ const listTwice = (random, words, separator, end) => {
 
 const enWords = [...en.things, ...en.men, ...en.women, ...en.colours, ...en.foods, ...en.hobbies];
 const zhWords = [...zh.things, ...zh.places, ...zh.men, ...zh.women, ...zh.colours, ...zh.foods, ...zh.hobbies];
-const enList = (random) => listTwice(random, enWords, random.pick([', ', ' and ', ' ']), '.').join(' ');
-const zhList = (random) => listTwice(random, zhWords, random.pick(['、', '，', '和']), '。').join('');
+const enList = (random) => listTwice(random, enWords, random.pick([', ', ' and ', ' ']), '.');
+const zhList = (random) => listTwice(random, zhWords, random.pick(['、', '，', '和']), '。');
 
 // ===== Texts and tests ================================================================================================
 
@@ -196,18 +196,20 @@ const LANGUAGES = {
 /** What the kinds are drawn from: places are half of them. */
 const MIX = ['places', 'places', 'places', 'places', 'colours', 'likes', 'has', 'gives'];
 
-/** A text to learn from. */
+/** A text to learn from: [told, rest], where what is told cannot be known, and the rest mostly can. */
 export function worldText(random, language) {
   const { kinds, facts, pronoun, list, space } = LANGUAGES[language];
   const form = random.next();
-  if (form < 0.22) {
-    return form < 0.1 ? pronoun(random) : list(random);
+  if (form < 0.08) {
+    return ['', pronoun(random)];
+  }
+  if (form < 0.2) {
+    return list(random);
   }
   const { told, again, asked } = kinds[random.pick(MIX)](random, random.whole(2, 4), false);
   const order = random.shuffle(told.map((_, i) => i));
-  // Mostly all facts come again: where an answer can be known is what such a text has to teach.
-  const ends = order.slice(0, random.chance(0.8) ? order.length : 1);
-  return [facts(random, told), ...ends.map((i) => (random.chance(0.2) ? asked[i] : again[i].join('')))].join(space);
+  const ends = order.map((i) => (random.chance(0.2) ? asked[i] : again[i].join('')));
+  return [facts(random, told), ends.join(space)];
 }
 
 /**

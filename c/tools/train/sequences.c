@@ -6,6 +6,19 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/* A number of the file: a token, and whether it is given, so that nobody asks for it. */
+enum { GIVEN = 0x8000 };
+
+static int32_t token_of(uint16_t number)
+{
+    return number & ~GIVEN;
+}
+
+static bool is_given(uint16_t number)
+{
+    return (number & GIVEN) != 0;
+}
+
 /* ===== Reading ============================================================================== */
 
 static size_t check_sequence(const char *path, const struct settings *s, const uint16_t *numbers,
@@ -17,9 +30,9 @@ static size_t check_sequence(const char *path, const struct settings *s, const u
              "the file",
              path, 2 * at, length, s->positions);
     for (size_t i = 1; i <= length; i++)
-        if (numbers[at + i] >= s->vocabulary)
-            fail("%s: token %d at byte %zu is not below vocabulary, %zu", path, numbers[at + i],
-                 2 * (at + i), s->vocabulary);
+        if (token_of(numbers[at + i]) >= (int32_t)s->vocabulary)
+            fail("%s: token %d at byte %zu is not below vocabulary, %zu", path,
+                 token_of(numbers[at + i]), 2 * (at + i), s->vocabulary);
     return length;
 }
 
@@ -69,9 +82,15 @@ void free_sequences(struct sequences *q)
 static void fill_causal(int32_t *tokens, int32_t *targets, const uint16_t *from, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        tokens[i] = from[i];
-        targets[i] = i + 1 < length ? from[i + 1] : -1;
+        bool asked = i + 1 < length && !is_given(from[i + 1]);
+        tokens[i] = token_of(from[i]);
+        targets[i] = asked ? token_of(from[i + 1]) : -1;
     }
+}
+
+static bool can_hide(uint16_t number, const struct settings *s)
+{
+    return !is_given(number) && number >= s->first_word;
 }
 
 /* Each word hides behind [MASK] with that probability, and is asked for; one does at least, if there
@@ -81,17 +100,17 @@ static void fill_masked(int32_t *tokens, int32_t *targets, const uint16_t *from,
 {
     size_t hidden = 0;
     for (size_t i = 0; i < length; i++) {
-        bool hide = from[i] >= s->first_word &&
-                    (double)mh_random_at(stream, i) < s->mask_share * 4294967296.0;
-        tokens[i] = hide ? (int32_t)s->mask_token : from[i];
-        targets[i] = hide ? from[i] : -1;
+        bool hide =
+            can_hide(from[i], s) && (double)mh_random_at(stream, i) < s->mask_share * 4294967296.0;
+        tokens[i] = hide ? (int32_t)s->mask_token : token_of(from[i]);
+        targets[i] = hide ? token_of(from[i]) : -1;
         hidden += hide;
     }
     size_t place = mh_random_at(stream, length) % length;
     for (size_t i = 0; hidden == 0 && i < length; i++, place = (place + 1) % length)
-        if (from[place] >= s->first_word) {
+        if (can_hide(from[place], s)) {
             tokens[place] = (int32_t)s->mask_token;
-            targets[place] = from[place];
+            targets[place] = token_of(from[place]);
             hidden = 1;
         }
 }

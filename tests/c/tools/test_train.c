@@ -154,6 +154,31 @@ static void batches_ask_for_what_their_task_says(void **state)
     free_sequences(&q);
 }
 
+/* A token that the file marks as given is read, and never asked for. */
+static void given_tokens_are_not_asked_for(void **state)
+{
+    (void)state;
+    struct settings s = settings_from(SETTINGS);
+    const uint16_t numbers[] = {6, 2, 0x8000 | 7, 0x8000 | 8, 7, 8, 3};
+    const int32_t words[] = {2, 7, 8, 7, 8, 3}, next[] = {-1, -1, 7, 8, 3, -1};
+    const char *path = temporary("given.tokens", numbers, sizeof numbers);
+    struct sequences q = read_sequences(path, &s);
+    int32_t tokens[6], targets[6];
+    struct batch batch = {.batch = 1, .length = 6, .tokens = tokens, .targets = targets};
+    remove(path);
+    fill_batch(&batch, &q, &s, TASK_CAUSAL, 0, 1);
+    assert_memory_equal(tokens, words, sizeof words);
+    assert_memory_equal(targets, next, sizeof next);
+    for (uint64_t stream = 0; stream < 50; stream++) {
+        fill_batch(&batch, &q, &s, TASK_BIDIRECTIONAL, 0, stream);
+        for (size_t i = 0; i < 6; i++)
+            assert_true(i == 3 || i == 4 ? targets[i] < 0 || targets[i] == words[i]
+                                         : targets[i] < 0 && tokens[i] == words[i]);
+        assert_true(targets[3] >= 0 || targets[4] >= 0);
+    }
+    free_sequences(&q);
+}
+
 /* Each sequence of a length has its turn before any comes again. */
 static void a_plan_goes_round(void **state)
 {
@@ -219,6 +244,7 @@ int main(void)
         cmocka_unit_test(settings_are_read),
         cmocka_unit_test(settings_that_make_no_sense_are_refused),
         cmocka_unit_test(batches_ask_for_what_their_task_says),
+        cmocka_unit_test(given_tokens_are_not_asked_for),
         cmocka_unit_test(a_plan_goes_round),
         cmocka_unit_test(a_step_has_the_same_bits_on_any_number_of_threads),
     };
