@@ -12,13 +12,13 @@ function generator(seed) {
 }
 
 /** `count` values, uniform in center ± spread. */
-function uniform(seed, count, spread, center = 0) {
+export function uniform(seed, count, spread, center = 0) {
   const next = generator(seed);
   return Float32Array.from({ length: count }, () => center + (2 * next() - 1) * spread);
 }
 
 /** Standard deviation 1/√in, so that activations keep their size. */
-function matrix(seed, rows, columns) {
+export function matrix(seed, rows, columns) {
   return uniform(seed, rows * columns, Math.sqrt(3 / rows));
 }
 

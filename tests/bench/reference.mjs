@@ -10,7 +10,7 @@ export function sampleRows(length) {
 }
 
 /** rows [R, in] times matrix [in, out], plus bias. */
-function linear(rows, matrix, bias) {
+export function linear(rows, matrix, bias) {
   const width = bias.length;
   return rows.map((row) => {
     const result = Float64Array.from(bias);
@@ -30,7 +30,7 @@ function softmax(scores) {
 }
 
 /** One query row over all keys; keys and values are lists of rows. */
-function attend(query, keys, values) {
+export function attend(query, keys, values) {
   const scale = 1 / Math.sqrt(query.length);
   const scores = Float64Array.from(keys, (key) => {
     let sum = 0;
@@ -62,18 +62,18 @@ function erf(x) {
   return Math.sign(x) * (1 - Math.exp(-a * a) / (Math.sqrt(Math.PI) * (a + fraction)));
 }
 
-function gelu(x) {
+export function gelu(x) {
   return 0.5 * x * (1 + erf(x * Math.SQRT1_2));
 }
 
-function layerNorm(row, weight, bias) {
+export function layerNorm(row, weight, bias) {
   const mean = row.reduce((a, b) => a + b, 0) / row.length;
   const variance = row.reduce((sum, x) => sum + (x - mean) ** 2, 0) / row.length;
   const factor = 1 / Math.sqrt(variance + NORM_EPSILON);
   return row.map((x, i) => (x - mean) * factor * weight[i] + bias[i]);
 }
 
-function add(a, b) {
+export function add(a, b) {
   return a.map((x, i) => x + b[i]);
 }
 

@@ -7,7 +7,12 @@ import { OURS } from './contenders/index.mjs';
 
 const RESULTS = new URL('../../build/bench/results.json', import.meta.url);
 const README = new URL('../../README.md', import.meta.url);
-const KINDS = { core: 'attention core', mha: 'multi-head attention', block: 'encoder block' };
+const KINDS = {
+  core: 'attention core',
+  mha: 'multi-head attention',
+  block: 'encoder block',
+  model: 'whole default model',
+};
 const HOSTS = { chromium: 'Chromium', node: 'Node' };
 
 function number(value) {

@@ -7,7 +7,7 @@ const VERSION = '2.5.3';
 
 export async function load({ root }) {
   await loadLiteRt(`${root}tests/bench/node_modules/@litertjs/core/wasm/`, { threads: false });
-  return { label: `LiteRT.js ${VERSION}`, supports: () => true, setup };
+  return { label: `LiteRT.js ${VERSION}`, supports: ({ kind }) => kind !== 'model', setup };
 }
 
 async function setup(shape, inputs) {

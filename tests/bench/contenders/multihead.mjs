@@ -2,11 +2,12 @@
 // not among them yet: there the engine's C interface is called as the package itself calls it.
 import { loadEngine, MultiHeadAttention, scaledDotProductAttention } from '../../../dist/index.js';
 import { transpose } from '../inputs.mjs';
+import { setupGpt2 } from './multihead-gpt2.mjs';
 
 export async function load({ name, root }) {
   const build = name.endsWith('-simd128') ? 'simd128' : 'relaxed-simd';
   const engine = await loadEngine({ build, wasmUrl: `${root}dist/wasm/` });
-  const setups = { core: setupCore, mha: setupAttention, block: setupBlock };
+  const setups = { core: setupCore, mha: setupAttention, block: setupBlock, model: setupGpt2 };
   return {
     label: `multihead, ${build}`,
     supports: () => true,

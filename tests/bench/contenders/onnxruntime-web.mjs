@@ -3,6 +3,7 @@
 // SkipLayerNormalization of com.microsoft, and where those cannot give the weights, Attention of opset 23.
 import * as onnxruntime from 'onnxruntime-web';
 import { OnnxGraph } from '../formats/onnx.mjs';
+import { addGpt2 } from './onnx-gpt2.mjs';
 
 const MICROSOFT = { domain: 'com.microsoft' };
 const EPSILON = { epsilon: { float: 1e-5 } };
@@ -16,7 +17,7 @@ export async function load({ name, root }) {
   return {
     label: `onnxruntime-web ${env.versions.web ?? env.versions.common}, ${fused ? 'fused' : 'plain'} graph`,
     // The fused operators overflow an integer from here on.
-    supports: ({ length, heads }) => !fused || heads * length * length < 2 ** 27,
+    supports: ({ kind, length, heads }) => !fused || (kind !== 'model' && heads * length * length < 2 ** 27),
     setup: (shape, inputs) => setup(shape, inputs, fused),
   };
 }
@@ -38,11 +39,14 @@ async function setup(shape, inputs, fused) {
     ? [[1, length, embedDim], mapValues(inputs, (data) => toRowsFirst(data, shape))]
     : [shape.kind === 'core' ? [1, heads, length, headDim] : [1, length, embedDim], inputs];
   const names = shape.kind === 'core' ? ['query', 'key', 'value'] : ['x'];
+  const feeds = () =>
+    shape.kind === 'model'
+      ? { tokens: new onnxruntime.Tensor('int64', BigInt64Array.from(inputs.tokens, BigInt), [length]) }
+      : Object.fromEntries(names.map((name) => [name, new onnxruntime.Tensor('float32', given[name], dims)]));
   let results;
   return {
     async run() {
-      const feeds = names.map((name) => [name, new onnxruntime.Tensor('float32', given[name], dims)]);
-      results = await session.run(Object.fromEntries(feeds));
+      results = await session.run(feeds());
     },
     read: () => ({
       output: rowsFirst ? toHeadsFirst(results.output.data, shape) : results.output.data,
@@ -78,6 +82,10 @@ function swapOuter(data, outer, inner, width) {
 
 function graphOf(shape, inputs, fused) {
   const graph = new OnnxGraph(fused && shape.weights ? 23 : 20);
+  if (shape.kind === 'model') {
+    addGpt2(graph, shape, inputs);
+    return graph.finish();
+  }
   if (shape.kind === 'core') addCore(graph, shape, fused);
   else addLayer(graph, shape, inputs, fused);
   if (shape.weights) graph.output('weights', [1, shape.heads, shape.length, shape.length]);

@@ -10,7 +10,7 @@ export async function load({ root }) {
   return {
     label: `tfjs-wasm ${tf.version_core}`,
     // Its batched products are so slow that longer ones would take minutes.
-    supports: ({ length }) => length <= 512,
+    supports: ({ kind, length }) => kind !== 'model' && length <= 512,
     setup: (shape, inputs) => (shape.kind === 'core' ? setupCore(shape, inputs) : setupLayer(shape, inputs)),
   };
 }
