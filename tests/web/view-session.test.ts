@@ -11,6 +11,7 @@ class Owner implements SessionOwner {
   changes: string[] = [];
   session: Session;
   model: MockModel;
+  rounded = mockModel();
   supply: ModelSupply;
   acquired = 0;
   failing: Error | null = null;
@@ -18,11 +19,11 @@ class Owner implements SessionOwner {
   constructor(model = mockModel()) {
     this.model = model;
     this.supply = {
-      acquire: async (_address, onProgress) => {
+      acquire: async (_address, precision, onProgress) => {
         this.acquired++;
         onProgress({ loaded: 1, total: 2 });
         if (this.failing) throw this.failing;
-        return this.model;
+        return precision === 'f32' ? this.model : this.rounded;
       },
       forget: () => {},
     };
@@ -67,6 +68,32 @@ describe('a session', () => {
     await owner.settled();
     expect(owner.acquired).toBe(1);
     expect(owner.session.answer?.result.tokens).toHaveLength(3);
+  });
+
+  it('with int8 runs the same in f32, and says how far apart they are', async () => {
+    const owner = await started();
+    expect(owner.session.answer?.roundingError).toBeNull();
+    const run = owner.rounded.openSession;
+    owner.rounded.openSession = () => {
+      const session = run.call(owner.rounded);
+      return {
+        ...session,
+        async run(input, options) {
+          const result = await owner.rounded.run(input, options);
+          const attention = result.attention.slice();
+          attention[3] = (attention[3] ?? 0) + 0.25;
+          return { ...result, attention };
+        },
+      };
+    };
+    owner.set({ precision: 'int8', temperature: 2 });
+    await owner.settled();
+    expect(owner.session.answer?.roundingError).toBeCloseTo(0.25, 6);
+    expect(owner.session.model).toBe(owner.rounded);
+    owner.set({ precision: 'f32' });
+    await owner.settled();
+    expect(owner.session.answer?.roundingError).toBeNull();
+    expect(owner.session.model).toBe(owner.model);
   });
 
   it('answers the newest text, and skips those in between', async () => {

@@ -8,6 +8,7 @@ import {
   entropyUnits,
   type LensState,
   palettes,
+  precisions,
   scaleTypes,
   views,
 } from '../../web/src/view/state.js';
@@ -40,6 +41,7 @@ const anyState: fc.Arbitrary<LensState> = fc.record({
   tool: fc.constant(defaultState.tool),
   tokenTool: fc.constant(defaultState.tokenTool),
   asTable: fc.boolean(),
+  precision: fc.constantFrom(...precisions),
   paintScope: fc.constant(defaultState.paintScope),
   scale: fc.oneof(
     fc.constantFrom('default' as const, 'none' as const),

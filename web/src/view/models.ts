@@ -1,7 +1,8 @@
-/** One loaded model per address for the whole page, however many lenses look through it. */
-import type { Model, ModelFiles, ModelSource, Progress } from '../core/types.js';
+/** One loaded model per address and precision for the whole page, however many lenses look through it. */
+import type { Model, ModelFiles, ModelSource, Precision, Progress } from '../core/types.js';
 import { loadModel } from '../worker/load-model.js';
 import type { LoadedBytes, ModelSupply } from './session.js';
+import { precisions } from './state.js';
 
 type Listener = (bytes: LoadedBytes) => void;
 
@@ -11,6 +12,8 @@ interface Loading {
 }
 
 const loadings = new Map<string, Loading>();
+
+const keyOf = (address: string, precision: Precision): string => `${precision} ${address}`;
 
 /** Models that the page itself made, by the address that they were given. */
 const offered = new Map<string, ModelFiles>();
@@ -45,32 +48,36 @@ function tally(listeners: Set<Listener>): (progress: Progress) => void {
   };
 }
 
-function load(address: string): Loading {
+function load(address: string, precision: Precision): Loading {
   const listeners = new Set<Listener>();
-  const model = sourceOf(address).then((source) => loadModel(source, { onProgress: tally(listeners) }));
+  const model = sourceOf(address).then((source) => loadModel(source, { precision, onProgress: tally(listeners) }));
   return { model, listeners };
 }
 
 export const sharedModels: ModelSupply = {
-  async acquire(address, onProgress) {
-    const loading = loadings.get(address) ?? load(address);
-    loadings.set(address, loading);
+  async acquire(address, precision, onProgress) {
+    const key = keyOf(address, precision);
+    const loading = loadings.get(key) ?? load(address, precision);
+    loadings.set(key, loading);
     loading.listeners.add(onProgress);
     try {
       return await loading.model;
     } catch (error) {
-      if (loadings.get(address) === loading) loadings.delete(address);
+      if (loadings.get(key) === loading) loadings.delete(key);
       throw error;
     } finally {
       loading.listeners.delete(onProgress);
     }
   },
   forget(address) {
-    const loading = loadings.get(address);
-    loadings.delete(address);
-    loading?.model.then(
-      (model) => model.dispose(),
-      () => {},
-    );
+    for (const precision of precisions) {
+      const key = keyOf(address, precision);
+      const loading = loadings.get(key);
+      loadings.delete(key);
+      loading?.model.then(
+        (model) => model.dispose(),
+        () => {},
+      );
+    }
   },
 };

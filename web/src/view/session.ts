@@ -5,7 +5,7 @@
  * Several lenses may share one model, so that each queues here instead of calling `model.runLatest`, where the request
  * of one would take the place of another's.
  */
-import type { Model, ModelSession, RunResult, Token } from '../core/types.js';
+import type { Model, ModelSession, Precision, RunResult, Token } from '../core/types.js';
 import { isCausal, isMaskEdited, type Remap, tokenRemap } from './mask.js';
 import { isEdited, type LensState, runOptions, uneditedState } from './state.js';
 
@@ -26,6 +26,8 @@ export interface Answer {
   readonly result: RunResult;
   /** The same text without edits; null when nothing is edited. */
   readonly baseline: RunResult | null;
+  /** With int8 layers: the largest difference of an attention weight in `result` from the same run in f32. Else null. */
+  readonly roundingError: number | null;
 }
 
 export interface SessionOwner {
@@ -39,8 +41,8 @@ export interface SessionOwner {
 
 export interface ModelSupply {
   /** Loads the model, or gives the one that is loaded already. */
-  acquire(address: string, onProgress: (bytes: LoadedBytes) => void): Promise<Model>;
-  /** Forgets a model that failed, so that the next `acquire` loads it anew. */
+  acquire(address: string, precision: Precision, onProgress: (bytes: LoadedBytes) => void): Promise<Model>;
+  /** Forgets a model that failed, in every precision, so that the next `acquire` loads it anew. */
   forget(address: string): void;
 }
 
@@ -50,6 +52,12 @@ const sameBaseline = (a: LensState, b: LensState): boolean =>
   a.mask.window === b.mask.window &&
   a.mask.prefix === b.mask.prefix &&
   a.replaced === b.replaced;
+
+function largestDifference(a: Float32Array, b: Float32Array): number {
+  let largest = 0;
+  for (let i = 0; i < a.length; i++) largest = Math.max(largest, Math.abs((a[i] ?? 0) - (b[i] ?? 0)));
+  return largest;
+}
 
 /** Does the run itself depend on token positions? Then they must follow the text before it, else they may after. */
 const hasPositions = ({ mask, replaced }: LensState): boolean => isMaskEdited(mask) || replaced !== null;
@@ -63,6 +71,7 @@ export class Session {
   readonly #owner: SessionOwner;
   readonly #supply: ModelSupply;
   #address: string | null = null;
+  #precision: Precision = 'f32';
   /** Ids of the tokens that the owner's positions refer to; null when they are to be taken as they are. */
   #tokens: readonly number[] | null = null;
   /** The text they were made of before a run. */
@@ -83,7 +92,9 @@ export class Session {
   /** The owner's state has changed. A model that could not be loaded waits for `retry`, or for another model. */
   refresh(): void {
     this.#stale = true;
-    const failed = this.status.kind === 'failed' && this.model === null && this.#address === this.#owner.state.model;
+    const { model, precision } = this.#owner.state;
+    const asked = this.#address === model && this.#precision === precision;
+    const failed = this.status.kind === 'failed' && this.model === null && asked;
     if (!failed && !this.#busy && !this.#closed && !this.#resting) void this.#work();
   }
 
@@ -134,7 +145,7 @@ export class Session {
   }
 
   async #answer(): Promise<void> {
-    const model = await this.#loaded(this.#owner.state.model);
+    const model = await this.#loaded(this.#owner.state);
     if (this.#owner.state.text.trim() === '') {
       this.#stale = false;
       this.answer = null;
@@ -148,18 +159,21 @@ export class Session {
     const result = await this.#sessionsOn(model).edited.run(state.text, runOptions(state, size, model.info));
     if (!hasPositions(state) && this.#reads(state)) this.#follow(result.tokens);
     const baseline = isEdited(state) ? await this.#unedited(model, state, size) : null;
-    this.answer = { state, result, baseline };
+    const roundingError = await this.#roundingError(state, size, result);
+    this.answer = { state, result, baseline, roundingError };
     this.#set({ kind: 'ready' });
   }
 
-  async #loaded(address: string): Promise<Model> {
-    if (this.model !== null && this.#address === address) return this.model;
+  async #loaded({ model: address, precision }: LensState): Promise<Model> {
+    const wanted = () => this.#address === address && this.#precision === precision;
+    if (this.model !== null && wanted()) return this.model;
     this.#address = address;
+    this.#precision = precision;
     this.model = null;
     this.#baseline = null;
     this.#set({ kind: 'loading', loaded: 0, total: 0 });
-    this.model = await this.#supply.acquire(address, (bytes) => {
-      if (this.#address === address && this.model === null) this.#set({ kind: 'loading', ...bytes });
+    this.model = await this.#supply.acquire(address, precision, (bytes) => {
+      if (wanted() && this.model === null) this.#set({ kind: 'loading', ...bytes });
     });
     return this.model;
   }
@@ -210,8 +224,16 @@ export class Session {
     if (this.#baseline && sameBaseline(this.#baseline.state, state)) return this.#baseline.result;
     const unedited = uneditedState(state);
     const result = await this.#sessionsOn(model).unedited.run(state.text, runOptions(unedited, size, model.info));
-    this.#baseline = { state: unedited, result, baseline: null };
+    this.#baseline = { state: unedited, result, baseline: null, roundingError: null };
     return result;
+  }
+
+  /** Runs the same once more in f32, if the layers were rounded. */
+  async #roundingError(state: LensState, size: number, result: RunResult): Promise<number | null> {
+    if (state.precision === 'f32') return null;
+    const model = await this.#supply.acquire(state.model, 'f32', () => {});
+    const exact = await model.run(state.text, runOptions(state, size, model.info));
+    return largestDifference(result.attention, exact.attention);
   }
 
   #set(status: Status): void {

@@ -3,7 +3,7 @@
  * are pure: `(state, …) => state`. Positions and heads count from 0 here; the page, the URL and attributes count heads
  * from 1, as people do.
  */
-import type { Ablation, AblationKind, RunOptions } from '../core/types.js';
+import type { Ablation, AblationKind, Precision, RunOptions } from '../core/types.js';
 import {
   defaultMask,
   engineMask,
@@ -33,6 +33,7 @@ export const tools = ['inspect', 'hide', 'show'] as const satisfies readonly Too
 /** What clicking a token does: pin its row, put the mask token in its place, or switch its key off. */
 export type TokenTool = 'look' | 'replace' | 'pad';
 type Scale = 'default' | 'none' | number;
+export const precisions = ['f32', 'int8'] as const satisfies readonly Precision[];
 
 export const temperatureRange = { min: 0.1, max: 10 } as const;
 
@@ -58,6 +59,8 @@ export interface LensState {
   readonly paintScope: 'all' | 'selected';
   readonly scale: Scale;
   readonly temperature: number;
+  /** How linear layers are computed. */
+  readonly precision: Precision;
   readonly ablations: readonly Ablation[];
   /** The query whose row is pinned, or null. */
   readonly query: number | null;
@@ -87,6 +90,7 @@ export const defaultState: LensState = {
   paintScope: 'all',
   scale: 'default',
   temperature: 1,
+  precision: 'f32',
   ablations: [],
   query: 10,
   replaced: null,
@@ -224,7 +228,7 @@ export function fitToModel(
 
 /** Does the engine have to answer anew? */
 export const asksAnew = (before: LensState, after: LensState): boolean =>
-  (['text', 'model', 'mask', 'scale', 'temperature', 'ablations', 'replaced'] as const).some(
+  (['text', 'model', 'mask', 'scale', 'temperature', 'precision', 'ablations', 'replaced'] as const).some(
     (name) => before[name] !== after[name],
   );
 

@@ -12,6 +12,7 @@ import {
   entropyUnits,
   type LensState,
   palettes,
+  precisions,
   sameHead,
   scaleTypes,
   temperatureRange,
@@ -54,7 +55,7 @@ function readList<T>(text: string, separator: string, read: (part: string) => T 
 }
 
 /** A parameter whose value is one of a few words, kept in the state under its own name. */
-function choice<K extends 'view' | 'unit' | 'palette' | 'combine' | 'scaleType'>(
+function choice<K extends 'view' | 'unit' | 'palette' | 'combine' | 'scaleType' | 'precision'>(
   name: string,
   key: K,
   values: readonly LensState[K][],
@@ -205,6 +206,7 @@ const parameters: readonly Parameter[] = [
       return temperature === null ? null : { ...state, temperature };
     },
   },
+  choice('precision', 'precision', precisions),
   {
     name: 'ablate',
     write: ({ ablations }) => ablations.map((one) => `${writeHead(one)}.${one.kind}`).join(',') || null,

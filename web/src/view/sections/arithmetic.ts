@@ -1,24 +1,26 @@
-/** Controls on the arithmetic: the scale, the temperature, and heads switched off. */
+/** Controls on the arithmetic: the scale, the temperature, the precision, and heads switched off. */
 import { html, nothing, type TemplateResult } from 'lit';
 import { guard } from 'lit/directives/guard.js';
-import type { AblationKind } from '../../core/types.js';
+import type { AblationKind, Precision } from '../../core/types.js';
+import { formatError } from '../format.js';
 import { formatNumber } from '../pictures/format.js';
-import { ablateSelected, ablationKinds, ablationOf, primaryHead, temperatureRange } from '../state.js';
+import { ablateSelected, ablationKinds, ablationOf, precisions, primaryHead, temperatureRange } from '../state.js';
 import type { LensContext } from './context.js';
 import { numberField, segments, slider } from './fields.js';
 import { headList } from './heads.js';
 
 /** Rendered only when something about it changes: typing does not concern it. */
 export function arithmetic(lens: LensContext): unknown {
-  const { scale, temperature, ablations, heads } = lens.state;
-  return guard([scale, temperature, ablations, heads, lens.model, lens.t], () => panel(lens));
+  const { scale, temperature, precision, ablations, heads } = lens.state;
+  const error = lens.answer?.roundingError;
+  return guard([scale, temperature, precision, error, ablations, heads, lens.model, lens.t], () => panel(lens));
 }
 
 function panel(lens: LensContext): TemplateResult {
   return html`
     <section class="panel" part="arithmetic" aria-labelledby="arithmetic-title">
       <h2 id="arithmetic-title">${lens.t('arithmetic')}</h2>
-      ${scale(lens)} ${temperature(lens)} ${ablation(lens)}
+      ${scale(lens)} ${temperature(lens)} ${precision(lens)} ${ablation(lens)}
     </section>
   `;
 }
@@ -80,6 +82,30 @@ function temperature(lens: LensContext): TemplateResult {
         1
       </button>
     </div>
+  `;
+}
+
+function precision(lens: LensContext): TemplateResult {
+  const { state, answer, t } = lens;
+  const error = answer?.roundingError ?? null;
+  return html`
+    ${segments<Precision>({
+      name: 'precision',
+      label: t('precision'),
+      showLabel: true,
+      value: state.precision,
+      choices: precisions.map((value) => ({
+        value,
+        label: t(`precision.${value}`),
+        title: t(`precision.${value}Note`),
+      })),
+      choose: (choice) => lens.set((now) => ({ ...now, precision: choice })),
+    })}
+    ${
+      state.precision === 'int8' && error !== null
+        ? html`<p class="note" part="rounding-error">${t('precision.error', { value: formatError(error) })}</p>`
+        : nothing
+    }
   `;
 }
 
