@@ -47,12 +47,12 @@ export const defaultSettings: Settings = {
   attentionDropout: 0,
   residualDropout: 0,
   optimiser: 'adamw',
-  rate: 0.004,
+  rate: 0.006,
   warmUp: 60,
-  steps: 1500,
+  steps: 1200,
   clip: 1,
   decay: 0.01,
-  batch: 16,
+  batch: 32,
   examples: 0,
 };
 

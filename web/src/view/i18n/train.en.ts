@@ -45,6 +45,8 @@ export const trainEn = {
   'status.training': 'Training …',
   'status.paused': 'Paused.',
   'status.finished': 'Done: the learning rate has come down. Play goes on at its floor.',
+  'status.worse':
+    'The loss is above that of guessing ({{guess}} nats): lower the learning rate, or clip the gradient, and reset.',
   'diverged.title': 'Training has diverged.',
   'diverged.remedy':
     'A number became infinite or undefined, and the step was not taken. Lower the learning rate, switch clipping on (1), or give it more warm-up; then reset.',

@@ -46,6 +46,7 @@ export const trainZh: Readonly<Record<TrainKey, string>> = {
   'status.training': '训练中 …',
   'status.paused': '已暂停。',
   'status.finished': '完成：学习率已降到底。再按“开始”会以最低学习率继续。',
+  'status.worse': '损失比瞎猜（{{guess}} 奈特）还高：降低学习率或裁剪梯度，然后重来。',
   'diverged.title': '训练发散了。',
   'diverged.remedy':
     '有数值变成了无穷大或未定义，这一步没有执行。降低学习率、打开梯度裁剪（1），或加长预热，然后重来。',

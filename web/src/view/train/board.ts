@@ -82,7 +82,13 @@ function facts({ t }: Room, run: Run, name: string): TemplateResult {
   </dl>`;
 }
 
+/** Steps after which a model that is worse than guessing will hardly get better by itself. */
+const PATIENCE = 100;
+
 function statusText({ t, run, playing }: Room): string {
+  const guess = Math.log(taskOf(run.settings.task).words.length);
+  if (run.step > PATIENCE && (run.check?.loss ?? 0) > 1.2 * guess)
+    return t('status.worse', { guess: guess.toFixed(2) });
   switch (run.status.kind) {
     case 'loading':
       return t('status.loading');

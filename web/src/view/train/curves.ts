@@ -155,7 +155,7 @@ export class CurvesElement extends LitElement {
     this.marks = [];
     this.scale = 'linear';
     this.most = null;
-    this.height = 130;
+    this.height = 112;
     this.format = (value) => value.toFixed(2);
     this.stepLabel = 'step';
   }

@@ -37,8 +37,10 @@ export function hashToRoom(hash: string): { readonly settings: RoomSettings; rea
     .filter(([name]) => name.startsWith(SECOND))
     .map(([name, value]) => [name.slice(SECOND.length), value] as const);
   const second = pairsToSettings(theirs, first);
+  // Two runs are compared on one task.
+  const otherTask = second.settings.task === first.task ? [] : ['task'];
   return {
-    settings: { first, second: second.settings },
-    problems: [...problems, ...second.problems.map((name) => SECOND + name)],
+    settings: { first, second: { ...second.settings, task: first.task } },
+    problems: [...problems, ...[...otherTask, ...second.problems].map((name) => SECOND + name)],
   };
 }

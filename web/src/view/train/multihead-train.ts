@@ -2,7 +2,7 @@
 import { html, LitElement, type PropertyValues, type TemplateResult } from 'lit';
 import type { ModelFiles } from '../../core/types.js';
 import { configOf, tokenizerOf } from '../../study/model-files.js';
-import { fitHeads, type Settings } from '../../study/settings.js';
+import { fitHeads, type Settings, settingsToPairs } from '../../study/settings.js';
 import { spell, type Word } from '../../study/task.js';
 import { taskOf } from '../../study/tasks/index.js';
 import { probesOf, type WatchedWeight } from '../../study/training.js';
@@ -38,6 +38,16 @@ declare global {
 const messageTime = 10_000;
 /** Below this width heads are a strip; the same as in styles.ts. */
 const threeColumns = 1200;
+
+const change = (settings: Settings, part: Partial<Settings>): Settings => fitHeads({ ...settings, ...part });
+
+/** Where the second run agrees with the first it follows, so that it goes on to differ in what it is compared for. */
+function changeFirst({ first, second }: RoomSettings, part: Partial<Settings>): RoomSettings {
+  const shared = Object.fromEntries(
+    Object.entries(part).filter(([name]) => second?.[name as keyof Settings] === first[name as keyof Settings]),
+  );
+  return { first: change(first, part), second: second && change(second, shared) };
+}
 
 const openWorker = () => Connection.open<TrainingApi>(spawnTrainingWorker);
 
@@ -203,19 +213,17 @@ export class MultiheadTrain extends LitElement {
 
   #set(part: Partial<Settings>): void {
     const { first, second } = this.#wanted;
-    const change = (settings: Settings) => fitHeads({ ...settings, ...part });
-    // Two runs are compared on the same task and the same sequences.
-    const both = part.task !== undefined || part.seed !== undefined;
-    const next: RoomSettings = {
-      first: both || this.#active === 0 ? change(first) : first,
-      second: second && (both || this.#active === 1) ? change(second) : second,
-    };
+    const next: RoomSettings =
+      // Two runs are compared on one task.
+      part.task !== undefined || this.#active === 0
+        ? changeFirst(this.#wanted, part)
+        : { first, second: second && change(second, part) };
     this.#wanted = next;
     if (part.task !== undefined) this.#probe = 0;
     this.#setPlaying(false);
     this.#runs = this.#runs.map((run, i) => {
       const settings = i === 0 ? next.first : (next.second as Settings);
-      if (settings === run.settings) return run;
+      if (settingsToPairs(settings, run.settings).length === 0) return run;
       run.close();
       return this.#begin(settings);
     });

@@ -47,13 +47,16 @@ export function optimiser(room: Room): TemplateResult {
 
 const exact = (value: number): string => (value === 0 ? '0' : value.toPrecision(5).replace('-', '−'));
 
+/** Within a formula. */
+const term = (value: number): string => (value < 0 ? `(${exact(value)})` : exact(value));
+
 function table({ t }: Room, seen: WeightStep, settings: Settings): TemplateResult {
   const gradient = seen.gradient * seen.clipFactor;
   const decay = seen.decays ? seen.learningRate * settings.decay * seen.before : 0;
   const rows: [string, string, number][] = [
     [t('optimiser.before'), `p, t = ${seen.step}`, seen.before],
     [t('optimiser.gradient'), '', seen.gradient],
-    [t('optimiser.clipped'), `g · ${exact(seen.clipFactor)}`, gradient],
+    [t('optimiser.clipped'), `g · ${term(seen.clipFactor)}`, gradient],
     [t('optimiser.rate'), '', seen.learningRate],
   ];
   let update = seen.learningRate * gradient;
@@ -65,25 +68,25 @@ function table({ t }: Room, seen: WeightStep, settings: Settings): TemplateResul
     const varianceHat = variance / (1 - beta2 ** seen.step);
     update = (seen.learningRate * meanHat) / (Math.sqrt(varianceHat) + epsilon);
     rows.push(
-      [t('optimiser.mean'), `${beta1} · ${exact(seen.moments.mean)} + ${exact(1 - beta1)} · ${exact(gradient)}`, mean],
+      [t('optimiser.mean'), `${beta1} · ${term(seen.moments.mean)} + ${term(1 - beta1)} · ${term(gradient)}`, mean],
       [
         t('optimiser.variance'),
-        `${beta2} · ${exact(seen.moments.variance)} + ${exact(1 - beta2)} · ${exact(gradient ** 2)}`,
+        `${beta2} · ${term(seen.moments.variance)} + ${term(1 - beta2)} · ${term(gradient ** 2)}`,
         variance,
       ],
-      [t('optimiser.meanHat'), `${exact(mean)} / ${exact(1 - beta1 ** seen.step)}`, meanHat],
-      [t('optimiser.varianceHat'), `${exact(variance)} / ${exact(1 - beta2 ** seen.step)}`, varianceHat],
+      [t('optimiser.meanHat'), `${term(mean)} / ${term(1 - beta1 ** seen.step)}`, meanHat],
+      [t('optimiser.varianceHat'), `${term(variance)} / ${term(1 - beta2 ** seen.step)}`, varianceHat],
     );
   }
   const after = seen.before - decay - update;
   rows.push(
     [
       t('optimiser.decay'),
-      seen.decays ? `${exact(seen.learningRate)} · ${settings.decay} · ${exact(seen.before)}` : '',
+      seen.decays ? `${term(seen.learningRate)} · ${settings.decay} · ${term(seen.before)}` : '',
       decay,
     ],
     [t(seen.moments ? 'optimiser.update' : 'optimiser.updateSgd'), '', update],
-    [t('optimiser.after'), `${exact(seen.before)} − ${exact(decay)} − ${exact(update)}`, after],
+    [t('optimiser.after'), `${term(seen.before)} − ${term(decay)} − ${term(update)}`, after],
   );
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label=${t('optimiser.title')}>

@@ -99,7 +99,9 @@ export class Run {
   ) {
     this.settings = settings;
     this.#open = open;
-    this.#changed = changed;
+    this.#changed = () => {
+      if (!this.#closed) changed();
+    };
     this.#painted = painted;
     this.curves = emptyCurves(settings);
     this.snapshots = new Snapshots(2);
@@ -229,7 +231,7 @@ export class Run {
       const { code } = error as { code?: string };
       this.status = { kind: code === 'nonfinite' ? 'diverged' : 'failed', error };
     }
-    if (!this.#closed) this.#changed();
+    this.#changed();
   }
 
   #take(report: Report): void {

@@ -20,7 +20,7 @@ const room = css`
   }
   .room {
     display: grid;
-    grid-template: "board" auto "middle" auto "charts" auto "setup" auto "foot" auto / minmax(0, 1fr);
+    grid-template: "board" auto "middle" auto "setup" auto "charts" auto "foot" auto / minmax(0, 1fr);
     gap: 12px;
     padding: 12px;
     font-size: calc(14px * var(--mh-size));
@@ -34,6 +34,7 @@ const room = css`
   .middle {
     grid-area: middle;
     display: grid;
+    grid-template-columns: minmax(0, 1fr);
     gap: 12px;
     align-content: start;
     min-inline-size: 0;
@@ -182,6 +183,8 @@ const room = css`
   }
   .stage {
     display: grid;
+    grid-template-columns: minmax(0, 1fr);
+    align-content: start;
     gap: 6px;
     min-inline-size: 0;
   }
@@ -254,6 +257,25 @@ const room = css`
     }
     .fields {
       grid-template-columns: minmax(0, 1fr);
+    }
+    .middle {
+      grid-template-columns: 300px minmax(0, 1fr);
+      column-gap: 24px;
+    }
+    .middle .runs {
+      grid-template-columns: minmax(0, 1fr);
+    }
+    .optimiser {
+      grid-column: 1 / -1;
+    }
+  }
+  @container (min-width: 1600px) {
+    .room {
+      --mh-size: 1.15;
+      grid-template-columns: 290px minmax(0, 1fr) 460px;
+    }
+    .middle {
+      grid-template-columns: 380px minmax(0, 1fr);
     }
   }
 `;
