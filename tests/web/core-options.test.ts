@@ -114,7 +114,7 @@ describe('what is not an argument at all is said', () => {
       /^logits is 3: it must be 'none', 'last', 'all' or a list of positions$/,
     ],
     ['run too long', run({ tooLong: 'trunc' }), /^tooLong is trunc: it must be 'error' or 'truncate'$/],
-    ['tokenize(5)', () => model.tokenize(5 as Anything), /^tokenize takes a text, and got 5$/],
+    ['tokenize(5)', () => model.tokenize(5 as Anything), /^tokenize takes a text, or a list of ids, and got 5$/],
     [
       'loadModel()',
       () => (loadModel as Anything)(),

@@ -44,6 +44,7 @@ export const mockInfo: ModelInfo = {
   trainedMasks: ['causal', 'bidirectional', 'window'],
   trainedWindow: 8,
   hasMaskToken: true,
+  endTokens: [3],
   attentionError: 0.0073,
   precision: 'f32',
   parameters: 1_800_000,
@@ -101,9 +102,10 @@ export function mockModel(options: { readonly delay?: number; readonly info?: Pa
     openSession() {
       return { run: (input, asked) => this.run(input, asked), dispose: () => {} };
     },
+    generate: async function* () {},
     tokenize: async (text, how) => {
       await wait();
-      return mockTokens(text, how?.endToken ?? true);
+      return mockTokens(String(text), how?.endToken ?? true);
     },
     dispose: () => {},
   };

@@ -159,6 +159,16 @@ describe('a session', () => {
     expect(next.attention).toEqual((await model.run([2, 33, 295, 128], causal)).attention);
   });
 
+  it('makes the same tokens there as here', async () => {
+    const [there, here] = [await load(), await loadModel(bilingual, { thread: 'here' })];
+    const ids = async (model: Model) => {
+      const made: number[] = [];
+      for await (const { token } of model.generate('The cat', { maxTokens: 5, seed: 3 })) made.push(token.id);
+      return made;
+    };
+    expect(await ids(there)).toEqual(await ids(here));
+  });
+
   it('ends with dispose, after the runs that were asked before', async () => {
     const closed: number[] = [];
     const createWorker = factory(

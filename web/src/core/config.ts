@@ -17,6 +17,7 @@ export interface ModelConfig {
   readonly trainedWindow: number;
   readonly attentionError: number | null;
   readonly maskToken: number | undefined;
+  readonly endToken: number | undefined;
 }
 
 /** Hugging Face's names for what the engine has. */
@@ -62,6 +63,7 @@ export function readConfig(json: object, origin: string): ModelConfig {
     trainedWindow: config.numberOr('attention_window', 0),
     attentionError: config.numberOr('attention_error', null),
     maskToken: config.optionalId('mask_token_id'),
+    endToken: config.optionalId('eos_token_id'),
   };
 }
 
@@ -88,6 +90,7 @@ export function describeModel(
     attentionError: config.attentionError,
     precision,
     hasMaskToken: maskToken !== undefined,
+    endTokens: config.endToken === undefined ? [] : [config.endToken],
     parameters: countParameters(config),
     bytes,
   };

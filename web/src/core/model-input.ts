@@ -60,9 +60,10 @@ function fromText(text: string, options: RunOptions, tokenizer: ModelTokenizer):
   return frameText(text, closed, tokenizer);
 }
 
-function fromIds(
+/** Ids as they are, without a frame. Throws as `readInput`. */
+export function fromIds(
   ids: readonly number[],
-  options: RunOptions,
+  options: Pick<RunOptions, 'endToken' | 'maskTokens'>,
   tokenizer: ModelTokenizer,
   { vocabulary }: InputLimits,
 ): Framed {

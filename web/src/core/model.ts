@@ -2,16 +2,18 @@
 import { describeModel, type ModelConfig, readConfig } from './config.js';
 import type { Engine } from './engine.js';
 import { MultiheadError } from './errors.js';
+import { generate } from './generate.js';
 import { keepLatest } from './latest.js';
 import { startEngine } from './load.js';
 import { readModelFiles } from './model-files.js';
-import { frameText, type InputLimits, readInput } from './model-input.js';
+import { frameText, fromIds, type InputLimits, readInput } from './model-input.js';
 import { runPass } from './model-pass.js';
 import { KeptStates } from './model-session.js';
 import { checkRun, checkTokenize } from './run-options.js';
 import { ModelTokenizer } from './tokenizer.js';
 import type {
   Build,
+  GenerateOptions,
   LoadOptions,
   Model,
   ModelInfo,
@@ -181,10 +183,17 @@ class LocalModel implements Model {
     };
   }
 
-  async tokenize(text: string, options: TokenizeOptions = {}): Promise<readonly Token[]> {
-    checkTokenize(text, options);
+  generate(input: string | readonly number[], options?: GenerateOptions) {
+    return generate(this, input, options);
+  }
+
+  async tokenize(input: string | readonly number[], options: TokenizeOptions = {}): Promise<readonly Token[]> {
+    checkTokenize(input, options);
     this.#alive();
-    const { start, content, end } = frameText(text, options.endToken, this.#tokenizer);
+    const { start, content, end } =
+      typeof input === 'string'
+        ? frameText(input, options.endToken, this.#tokenizer)
+        : fromIds(input, options, this.#tokenizer, this.#limits);
     return [...start, ...content, ...end];
   }
 

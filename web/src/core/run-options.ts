@@ -40,8 +40,9 @@ export function checkRun(input: string | readonly number[], options: RunOptions)
 }
 
 /** As `checkRun`, for `tokenize`. */
-export function checkTokenize(text: string, options: TokenizeOptions): void {
-  if (typeof text !== 'string') throw inputError('tokenize', text, 'a text');
+export function checkTokenize(input: string | readonly number[], options: TokenizeOptions): void {
+  if (typeof input !== 'string' && !Array.isArray(input))
+    throw inputError('tokenize', input, 'a text, or a list of ids');
   checkOptions('tokenize', options, TOKENIZE);
 }
 

@@ -254,6 +254,8 @@ export interface ModelInfo {
   /** Half-width of the trained window, or 0. */
   readonly trainedWindow: number;
   readonly hasMaskToken: boolean;
+  /** Ids of the tokens that end a text. */
+  readonly endTokens: readonly number[];
   /** Largest change of an attention weight by compressed weights, as measured by who made the file; null if not said. */
   readonly attentionError: number | null;
   /** As loaded. */
@@ -313,6 +315,39 @@ export interface ModelSession {
   dispose(): void;
 }
 
+export interface GenerateOptions {
+  /** Most tokens to make. Default: as many as the model takes. */
+  readonly maxTokens?: number;
+  /** Of the choice among tokens: softmax(logits / temperature). 0 takes the most probable. Default 1. */
+  readonly temperature?: number;
+  /** Choose among so many most probable tokens; 0: among all. Default 40. */
+  readonly topK?: number;
+  /** The same seed makes the same choices. Default 0. */
+  readonly seed?: number;
+  /** How many most probable tokens to name beside each choice. Default 5. */
+  readonly predictions?: number;
+  /** Ids at which to stop; they are not yielded. Default: the model's `endTokens`. */
+  readonly stopTokens?: readonly number[];
+  /**
+   * For the runs: which mask, ablations, outputs. Default: a causal mask, and neither attention nor statistics. Other masks
+   * than causal ones make every token anew, for all rows see it.
+   */
+  readonly run?: Omit<RunOptions, 'logits' | 'topK' | 'endToken' | 'signal'>;
+  readonly signal?: AbortSignal;
+}
+
+/** One token that the model was given to say. */
+export interface GeneratedToken {
+  readonly token: Token;
+  /** What it adds to the text, spaces before it included. */
+  readonly text: string;
+  /** Of this token, under the model: before temperature and topK. */
+  readonly probability: number;
+  readonly predictions: readonly Prediction[];
+  /** The run that predicted it, over the tokens before it. */
+  readonly result: RunResult;
+}
+
 /** A loaded model. The same interface in a worker and in this thread. */
 export interface Model {
   readonly info: ModelInfo;
@@ -330,7 +365,15 @@ export interface Model {
   runLatest(input: string | readonly number[], options?: RunOptions): Promise<RunResult | undefined>;
   /** For runs that follow one another: typing, painting a mask, switching heads off. */
   openSession(): ModelSession;
-  /** All tokens of a text, however long. */
-  tokenize(text: string, options?: TokenizeOptions): Promise<readonly Token[]>;
+  /**
+   * Goes on with a text token by token, until an end token, `maxTokens`, or the most tokens that the model takes. Tokens
+   * are made as they are asked for; what was computed for those before is kept.
+   */
+  generate(
+    input: string | readonly number[],
+    options?: GenerateOptions,
+  ): AsyncGenerator<GeneratedToken, void, undefined>;
+  /** All tokens of a text, however long, or of ids as they are. */
+  tokenize(input: string | readonly number[], options?: TokenizeOptions): Promise<readonly Token[]>;
   dispose(): void;
 }

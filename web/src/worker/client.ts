@@ -2,11 +2,13 @@
 import { proxy, type Remote } from 'comlink';
 import { resolveUrl } from '../core/assets.js';
 import { MultiheadError } from '../core/errors.js';
+import { generate } from '../core/generate.js';
 import { keepLatest } from '../core/latest.js';
 import { absoluteFiles } from '../core/model-files.js';
 import { checkRun, checkTokenize } from '../core/run-options.js';
 import type {
   Build,
+  GenerateOptions,
   LoadOptions,
   Model,
   ModelInfo,
@@ -122,9 +124,13 @@ class RemoteModel implements Model {
     return signal ? unlessAborted(result, signal) : result;
   }
 
-  async tokenize(text: string, options: TokenizeOptions = {}): Promise<readonly Token[]> {
-    checkTokenize(text, options);
-    return this.#call((remote) => remote.tokenize(text, options));
+  generate(input: string | readonly number[], options?: GenerateOptions) {
+    return generate(this, input, options);
+  }
+
+  async tokenize(input: string | readonly number[], options: TokenizeOptions = {}): Promise<readonly Token[]> {
+    checkTokenize(input, options);
+    return this.#call((remote) => remote.tokenize(input, options));
   }
 
   dispose(): void {

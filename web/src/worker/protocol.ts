@@ -46,7 +46,7 @@ export interface WorkerApi {
     session: number | null,
   ): Promise<Outcome<RunResult>>;
   closeSession(session: number): void;
-  tokenize(text: string, options: TokenizeOptions): Promise<Outcome<readonly Token[]>>;
+  tokenize(input: string | readonly number[], options: TokenizeOptions): Promise<Outcome<readonly Token[]>>;
 }
 
 export type Outcome<T> = { readonly value: T } | { readonly error: PortableError };

@@ -42,7 +42,7 @@ export function createApi(): WorkerApi {
       sessions.delete(id);
     },
 
-    tokenize: (text, options) => outcome(() => loaded().tokenize(text, options)),
+    tokenize: (input, options) => outcome(() => loaded().tokenize(input, options)),
   };
 }
 
