@@ -11,7 +11,22 @@
  */
 #include "base/parallel.h"
 
+#include "base/size.h"
 #include "multihead_threads.h"
+
+/* Multiply-adds that are worth a task of their own: about 10 microseconds of them. */
+#define TASK_PRODUCTS ((size_t)1 << 18)
+
+size_t mh_parallel_worth(size_t products)
+{
+    return mh_size_max(1, mh_size_min(products / TASK_PRODUCTS, mh_parallel_threads()));
+}
+
+size_t mh_parallel_part(size_t n, size_t tasks, size_t unit)
+{
+    size_t units = (n + unit - 1) / unit;
+    return (units + tasks - 1) / tasks * unit;
+}
 
 #ifdef MH_THREADS
 

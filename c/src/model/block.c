@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/random.h"
 #include "base/size.h"
 #include "kernels/kernels.h"
@@ -19,6 +20,9 @@
 /* Rows that go through the feed-forward part at a time, so that its [rows, F] stays in cache. A
  * multiple of the rows of both GEMM tiles. */
 #define FFN_ROWS 96
+
+/* With fewer rows for each thread, its layers are better split by columns. */
+#define FFN_LEAST_ROWS 12
 
 struct mh_block {
     size_t embed_dim, heads; /* E, H */
@@ -169,13 +173,50 @@ void mh_block_free(mh_block *block)
 struct scratch {
     float *normed;   /* [B * T, E], with pre-norm */
     float *branch;   /* [B * T, E] */
-    void *attention; /* the workspace of the attention … */
+    void *attention; /* the workspace of the attention */
     size_t attention_bytes;
-    float *ffn_normed; /* … and, in the same place, [FFN_ROWS, E] */
-    float *ffn_hidden; /* [FFN_ROWS, F] */
-    float *ffn_out;    /* [FFN_ROWS, E] */
-    void *ffn_linear;  /* of its linear layers */
+    size_t ffn_threads, ffn_rows;
+    struct ffn_scratch
+        *ffn; /* [ffn_threads]; what it points to is in the same place as attention */
 };
+
+struct ffn_scratch {
+    float *normed; /* [ffn_rows, E] */
+    float *hidden; /* [ffn_rows, F] */
+    float *out;    /* [ffn_rows, E] */
+    void *linear;  /* of its linear layers */
+};
+
+/* How the feed-forward part is cut into tasks of rows. */
+static void cut_feed_forward(const mh_block *block, size_t rows, struct scratch *scratch)
+{
+    size_t products = mh_size_mul(mh_size_mul(2 * block->ffn.in.out, block->embed_dim), rows);
+    size_t tasks = mh_parallel_worth(products);
+    bool split = tasks > 1 && rows / FFN_LEAST_ROWS >= tasks;
+    scratch->ffn_threads = split ? mh_parallel_threads() : 1;
+    scratch->ffn_rows = mh_size_min(rows, FFN_ROWS);
+    if (split) { /* as many tasks for every thread */
+        size_t fewest = (rows - 1) / FFN_ROWS + 1;
+        scratch->ffn_rows = mh_parallel_part(rows, (fewest + tasks - 1) / tasks * tasks, 4);
+    }
+}
+
+static void lay_out_feed_forward(const mh_block *block, struct mh_arena *arena,
+                                 struct scratch *scratch)
+{
+    size_t width = block->embed_dim, inner = block->ffn.in.out;
+    for (size_t t = 0; t < scratch->ffn_threads; t++) {
+        struct ffn_scratch one = {
+            .normed = mh_arena_floats(arena, mh_size_mul(scratch->ffn_rows, width)),
+            .hidden = mh_arena_floats(arena, mh_size_mul(scratch->ffn_rows, inner)),
+            .out = mh_arena_floats(arena, mh_size_mul(scratch->ffn_rows, width)),
+            .linear =
+                mh_arena_take(arena, mh_feed_forward_scratch(&block->ffn, scratch->ffn_rows), 1),
+        };
+        if (scratch->ffn != NULL)
+            scratch->ffn[t] = one;
+    }
+}
 
 static struct mh_multihead_pass attention_pass(const mh_block *block,
                                                const struct mh_block_pass *pass, const float *x,
@@ -228,17 +269,15 @@ static enum mh_status lay_out(const mh_block *block, const struct mh_block_pass 
 
     size_t rows = mh_size_mul(pass->batch, pass->length);
     size_t floats = mh_size_mul(rows, block->embed_dim);
-    size_t ffn_rows = mh_size_min(rows, FFN_ROWS);
     bool pre = block->norm_position == MH_NORM_PRE;
     scratch->normed = pre ? mh_arena_floats(arena, floats) : NULL;
     scratch->branch = mh_arena_floats(arena, floats);
+    cut_feed_forward(block, rows, scratch);
+    scratch->ffn = mh_arena_take(arena, scratch->ffn_threads, sizeof *scratch->ffn);
     size_t mark = mh_arena_mark(arena);
     scratch->attention = mh_arena_take(arena, scratch->attention_bytes, 1);
     mh_arena_release(arena, mark);
-    scratch->ffn_normed = mh_arena_floats(arena, mh_size_mul(ffn_rows, block->embed_dim));
-    scratch->ffn_hidden = mh_arena_floats(arena, mh_size_mul(ffn_rows, block->ffn.in.out));
-    scratch->ffn_out = mh_arena_floats(arena, mh_size_mul(ffn_rows, block->embed_dim));
-    scratch->ffn_linear = mh_arena_take(arena, mh_feed_forward_scratch(&block->ffn, ffn_rows), 1);
+    lay_out_feed_forward(block, arena, scratch);
     return MH_OK;
 }
 
@@ -312,22 +351,50 @@ static void add_attention(const mh_block *block, const struct mh_block_pass *pas
 /* output = output + dropout(ffn(LN2(output))), or LN2(output + dropout(ffn(output))), for `rows`
  * rows from `first` on. */
 static void add_feed_forward(const mh_block *block, const struct mh_block_pass *pass,
-                             const struct scratch *scratch, size_t first, size_t rows)
+                             const struct ffn_scratch *scratch, size_t first, size_t rows)
 {
     size_t width = block->embed_dim;
     float *output = pass->output + first * width;
     bool pre = block->norm_position == MH_NORM_PRE;
     if (pre)
-        mh_norm_rows(&block->norm2, scratch->ffn_normed, output, rows, width);
-    mh_feed_forward_rows(&block->ffn, scratch->ffn_out, pre ? scratch->ffn_normed : output,
-                         scratch->ffn_hidden, rows, scratch->ffn_linear);
+        mh_norm_rows(&block->norm2, scratch->normed, output, rows, width);
+    mh_feed_forward_rows(&block->ffn, scratch->out, pre ? scratch->normed : output, scratch->hidden,
+                         rows, scratch->linear);
     for (size_t r = 0; r < rows; r++) {
-        float *branch = scratch->ffn_out + r * width;
+        float *branch = scratch->out + r * width;
         drop_branch(block, pass, FFN_BRANCH, branch, first + r);
         mh_row_add(output + r * width, output + r * width, branch, width);
     }
     if (!pre)
         mh_norm_rows(&block->norm2, output, output, rows, width);
+}
+
+struct ffn_job {
+    const mh_block *block;
+    const struct mh_block_pass *pass;
+    const struct scratch *scratch;
+    size_t begin, end; /* rows */
+};
+
+static void feed_forward_task(void *context, size_t index, size_t thread)
+{
+    const struct ffn_job *job = context;
+    size_t most = job->scratch->ffn_rows, first = job->begin + index * most;
+    add_feed_forward(job->block, job->pass, &job->scratch->ffn[thread], first,
+                     mh_size_min(most, job->end - first));
+}
+
+/* The whole feed-forward part, some rows at a time. */
+static void feed_forward(const mh_block *block, const struct mh_block_pass *pass,
+                         const struct scratch *scratch, size_t begin, size_t end)
+{
+    struct ffn_job job = {block, pass, scratch, begin, end};
+    size_t tasks = (end - begin + scratch->ffn_rows - 1) / scratch->ffn_rows;
+    if (scratch->ffn_threads > 1)
+        mh_parallel_for(tasks, feed_forward_task, &job);
+    else
+        for (size_t i = 0; i < tasks; i++)
+            feed_forward_task(&job, i, 0);
 }
 
 static enum mh_status check_hidden(const mh_block *block, const struct mh_block_pass *pass,
@@ -352,8 +419,7 @@ static enum mh_status run(const mh_block *block, const struct mh_block_pass *pas
         return status;
     size_t begin = attended_before(kept);
     add_attention(block, pass, scratch->branch, begin);
-    for (size_t first = begin; first < rows; first += FFN_ROWS)
-        add_feed_forward(block, pass, scratch, first, mh_size_min(rows - first, FFN_ROWS));
+    feed_forward(block, pass, scratch, begin, rows);
     return check_hidden(block, pass, pass->output, begin, report, error);
 }
 

@@ -59,10 +59,6 @@ size_t mh_linear_scratch(const struct mh_linear *linear, size_t rows)
  *
  * Rows are independent of each other, and so are columns: any cut gives the same bits. */
 
-/* Multiply-adds that are worth a task of their own: they take some ten times as long as to wake a
- * thread. */
-#define TASK_PRODUCTS ((size_t)1 << 18)
-
 /* Rows of a task are a multiple of those of every register tile. */
 #define TASK_ROWS 12
 
@@ -109,28 +105,21 @@ static void multiply_columns(void *context, size_t index, size_t thread)
     multiply(p, 0, p->rows, begin, end);
 }
 
-/* n cut into `tasks` parts of a whole number of units. */
-static size_t part(size_t n, size_t tasks, size_t unit)
-{
-    size_t units = (n + unit - 1) / unit;
-    return (units + tasks - 1) / tasks * unit;
-}
-
 void mh_linear_forward(const struct mh_linear *linear, float *out, size_t out_stride,
                        const float *in, size_t in_stride, size_t rows, void *scratch)
 {
     struct product p = {linear, out, in, out_stride, in_stride, rows, scratch, 0};
     size_t products = mh_size_mul(mh_size_mul(rows, linear->out), linear->in);
-    size_t tasks = mh_size_min(products / TASK_PRODUCTS, mh_parallel_threads());
-    if (tasks < 2) {
+    size_t tasks = mh_parallel_worth(products);
+    if (tasks == 1) {
         quantise(&p, 0, rows);
         multiply(&p, 0, rows, 0, linear->out);
     } else if (rows >= TASK_ROWS * tasks) {
-        p.per_task = part(rows, tasks, TASK_ROWS);
+        p.per_task = mh_parallel_part(rows, tasks, TASK_ROWS);
         mh_parallel_for((rows - 1) / p.per_task + 1, multiply_rows, &p);
     } else {
         quantise(&p, 0, rows);
-        p.per_task = part(linear->out, tasks, mh_linear_columns(linear->precision, 1));
+        p.per_task = mh_parallel_part(linear->out, tasks, mh_linear_columns(linear->precision, 1));
         mh_parallel_for((linear->out - 1) / p.per_task + 1, multiply_columns, &p);
     }
 }
