@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/random.h"
 #include "base/size.h"
 #include "kernels/kernels.h"
@@ -44,19 +45,22 @@ static bool wants_statistics(const struct mh_attention *a)
     return a->row_statistics != NULL || a->head_statistics != NULL;
 }
 
-static struct scratch lay_out(struct mh_arena *arena, const struct mh_attention *a)
+/* `with` is the scratch of another thread that works on the same head; or NULL. */
+static struct scratch lay_out(struct mh_arena *arena, const struct mh_attention *a,
+                              const struct scratch *with)
 {
     /* mh_packed_size cannot be asked before we know that it does not wrap. */
     size_t keys = mh_size_add(a->keys, MH_GEMM_COLUMNS);
     size_t values = mh_size_add(a->value_dim, MH_GEMM_COLUMNS);
     return (struct scratch){
-        .keys = mh_arena_floats(arena, mh_size_mul(keys, a->head_dim)),
-        .values = mh_arena_floats(arena, mh_size_mul(values, a->keys)),
+        .keys = with ? with->keys : mh_arena_floats(arena, mh_size_mul(keys, a->head_dim)),
+        .values = with ? with->values : mh_arena_floats(arena, mh_size_mul(values, a->keys)),
         .rows = mh_arena_floats(arena, mh_size_mul(BLOCK_ROWS, a->keys)),
         .part = mh_arena_floats(arena, mh_size_mul(BLOCK_ROWS, a->value_dim)),
         .scores = mh_arena_floats(arena, a->keys),
-        .records = mh_arena_take(arena, wants_statistics(a) ? a->queries : 0,
-                                 sizeof(struct mh_row_record)),
+        .records = with ? with->records
+                        : mh_arena_take(arena, wants_statistics(a) ? a->queries : 0,
+                                        sizeof(struct mh_row_record)),
     };
 }
 
@@ -72,20 +76,6 @@ float mh_scale_of(int32_t mode, float given, size_t head_dim)
     }
 }
 
-enum mh_status mh_attention_workspace(const struct mh_attention *a, size_t *bytes,
-                                      struct mh_error *error)
-{
-    enum mh_status status =
-        mh_require(error, (const struct mh_pointer[]){{"attention", a}, {"bytes", bytes}, {0}});
-    if (status == MH_OK)
-        status = mh_attention_check_sizes(a, error);
-    if (status != MH_OK)
-        return status;
-    struct mh_arena arena = mh_arena_plan();
-    lay_out(&arena, a);
-    return mh_arena_planned(&arena, bytes, error);
-}
-
 /* ===== What the stages share ================================================================ */
 
 struct pass {
@@ -96,6 +86,7 @@ struct pass {
     float factor; /* the part of it that is left for the exponential, > 0 */
     struct mh_report *report;
     struct mh_error *error;
+    struct shares *by_rows; /* who else takes rows of each head; NULL: nobody */
 };
 
 /* Rows first .. first + count of one head: the unit of work. */
@@ -409,13 +400,28 @@ static enum mh_status attend_rows(const struct pass *pass, size_t b, size_t h,
     return MH_OK;
 }
 
+/* Some queries of one head, whether or not a session has their output from before. */
+static enum mh_status attend_queries(const struct pass *pass, size_t b, size_t h,
+                                     struct mh_range unpadded, struct mh_range queries)
+{
+    size_t split = mh_size_max(queries.begin, mh_size_min(queries.end, attended_before(pass)));
+    enum mh_status status =
+        attend_rows(pass, b, h, unpadded, (struct mh_range){queries.begin, split}, false);
+    return status == MH_OK
+               ? attend_rows(pass, b, h, unpadded, (struct mh_range){split, queries.end}, true)
+               : status;
+}
+
+static enum mh_status share_queries(struct shares *shares, size_t b, size_t h,
+                                    struct mh_range unpadded);
+
 static enum mh_status attend_head(const struct pass *pass, size_t b, size_t h,
                                   struct mh_range unpadded)
 {
-    size_t before = attended_before(pass), queries = pass->a->queries;
-    enum mh_status status = attend_rows(pass, b, h, unpadded, (struct mh_range){0, before}, false);
-    if (status == MH_OK)
-        status = attend_rows(pass, b, h, unpadded, (struct mh_range){before, queries}, true);
+    enum mh_status status =
+        pass->by_rows != NULL
+            ? share_queries(pass->by_rows, b, h, unpadded)
+            : attend_queries(pass, b, h, unpadded, (struct mh_range){0, pass->a->queries});
     if (status == MH_OK && wants_statistics(pass->a))
         hand_out_statistics(pass->a, b, h, records_of_head(pass, h));
     return status;
@@ -458,15 +464,157 @@ static enum mh_status attend_unit(const struct pass *pass, size_t b, size_t g)
     return MH_OK;
 }
 
-static enum mh_status attend(const struct pass *pass)
+/* ===== Sharing between threads ==============================================================
+ *
+ * Threads take units, each with scratch of its own. Where units would leave some without work, or
+ * their order matters, they take rows of one head after the other instead, and share its keys and
+ * values. Neither way changes a bit. */
+
+/* What a thread has for itself. */
+struct share {
+    struct pass pass;
+    struct mh_report report;
+    struct mh_error error;
+    enum mh_status status; /* of its last task: none is begun after one has failed */
+    size_t task;
+};
+
+struct shares {
+    struct share *of; /* [count] */
+    size_t count;
+    bool by_rows;
+    size_t rows; /* by rows: of a task */
+};
+
+static struct shares cut(const struct mh_attention *a)
 {
-    const struct mh_attention *a = pass->a;
-    for (size_t unit = 0; unit < a->batch * a->kv_heads; unit++) {
-        enum mh_status status = attend_unit(pass, unit / a->kv_heads, unit % a->kv_heads);
-        if (status != MH_OK)
-            return status;
+    size_t units = a->batch * a->kv_heads;
+    size_t products = mh_size_mul(mh_size_mul(a->batch, a->heads), a->queries);
+    products = mh_size_mul(mh_size_mul(products, a->keys), a->head_dim + a->value_dim);
+    size_t tasks = mh_parallel_worth(products);
+    bool uneven = units < 4 * tasks && units % tasks != 0;
+    return (struct shares){
+        .count = tasks == 1 ? 1 : mh_parallel_threads(),
+        .by_rows = tasks > 1 && (uneven || a->weights.mode == MH_WEIGHTS_MEAN),
+        /* Later rows of a causal mask are longer: several tasks a thread even that out. */
+        .rows = mh_parallel_part(a->queries, 4 * tasks, BLOCK_ROWS),
+    };
+}
+
+/* Memory for each share; `base` is the pass that all of them compute. */
+static struct shares lay_out_shares(struct mh_arena *arena, const struct pass *base)
+{
+    struct shares shares = cut(base->a);
+    shares.of = mh_arena_take(arena, shares.count, sizeof *shares.of);
+    struct scratch first = {0};
+    for (size_t t = 0; t < shares.count; t++) {
+        struct scratch scratch = lay_out(arena, base->a, shares.by_rows && t > 0 ? &first : NULL);
+        if (t == 0)
+            first = scratch;
+        if (shares.of == NULL)
+            continue;
+        struct share *share = &shares.of[t];
+        *share = (struct share){.pass = *base};
+        share->pass.scratch = scratch;
+        share->pass.report = &share->report;
+        share->pass.error = &share->error;
     }
-    return MH_OK;
+    return shares;
+}
+
+/* The share that failed, at the earliest place if there are several; NULL if none did. */
+static const struct share *failed_share(const struct shares *shares)
+{
+    const struct share *failed = NULL;
+    for (size_t t = 0; t < shares->count; t++)
+        if (shares->of[t].status != MH_OK && (failed == NULL || shares->of[t].task < failed->task))
+            failed = &shares->of[t];
+    return failed;
+}
+
+/* What all noticed together, as if one thread had done it all. */
+static enum mh_status gather(const struct shares *shares, struct mh_report *report,
+                             struct mh_error *error)
+{
+    const struct share *failed = failed_share(shares);
+    if (failed != NULL)
+        *report = failed->report;
+    report->masked_rows = 0;
+    for (size_t t = 0; t < shares->count; t++)
+        report->masked_rows += shares->of[t].report.masked_rows;
+    if (failed != NULL && error != NULL)
+        *error = failed->error;
+    return failed != NULL ? failed->status : MH_OK;
+}
+
+struct rows_job {
+    struct shares *shares;
+    size_t b, h;
+    struct mh_range unpadded;
+};
+
+static void rows_task(void *context, size_t index, size_t thread)
+{
+    const struct rows_job *job = context;
+    struct share *share = &job->shares->of[thread];
+    size_t first = index * job->shares->rows;
+    size_t end = mh_size_min(first + job->shares->rows, share->pass.a->queries);
+    if (share->status != MH_OK)
+        return;
+    share->task = index;
+    share->status =
+        attend_queries(&share->pass, job->b, job->h, job->unpadded, (struct mh_range){first, end});
+}
+
+static enum mh_status share_queries(struct shares *shares, size_t b, size_t h,
+                                    struct mh_range unpadded)
+{
+    struct rows_job job = {shares, b, h, unpadded};
+    mh_parallel_for((shares->of->pass.a->queries - 1) / shares->rows + 1, rows_task, &job);
+    return failed_share(shares) != NULL ? failed_share(shares)->status : MH_OK;
+}
+
+static void unit_task(void *context, size_t unit, size_t thread)
+{
+    struct share *share = (struct share *)context + thread;
+    size_t kv_heads = share->pass.a->kv_heads;
+    if (share->status != MH_OK)
+        return;
+    share->task = unit;
+    share->status = attend_unit(&share->pass, unit / kv_heads, unit % kv_heads);
+}
+
+static void attend(struct shares *shares)
+{
+    const struct mh_attention *a = shares->of->pass.a;
+    size_t units = a->batch * a->kv_heads;
+    if (shares->by_rows) {
+        struct pass *pass = &shares->of->pass;
+        pass->by_rows = shares;
+        for (size_t unit = 0; unit < units; unit++)
+            if (attend_unit(pass, unit / a->kv_heads, unit % a->kv_heads) != MH_OK)
+                return; /* the share that failed remembers it */
+    } else if (shares->count > 1) {
+        mh_parallel_for(units, unit_task, shares->of);
+    } else {
+        for (size_t unit = 0; unit < units; unit++)
+            unit_task(shares->of, unit, 0);
+    }
+}
+
+enum mh_status mh_attention_workspace(const struct mh_attention *a, size_t *bytes,
+                                      struct mh_error *error)
+{
+    enum mh_status status =
+        mh_require(error, (const struct mh_pointer[]){{"attention", a}, {"bytes", bytes}, {0}});
+    if (status == MH_OK)
+        status = mh_attention_check_sizes(a, error);
+    if (status != MH_OK)
+        return status;
+    struct mh_arena arena = mh_arena_plan();
+    struct pass base = {.a = a};
+    lay_out_shares(&arena, &base);
+    return mh_arena_planned(&arena, bytes, error);
 }
 
 /* The scale goes into the argument of the exponential, for nothing, unless numbers must be scaled before: to add a
@@ -487,18 +635,15 @@ enum mh_status mh_attention_run(const struct mh_attention *a,
         return status;
     struct mh_arena arena = mh_arena_over(workspace, workspace_bytes);
     float scale = mh_scale_of(a->scale_mode, a->scale, a->head_dim);
-    struct pass pass = {.a = a,
-                        .context = context,
-                        .scratch = lay_out(&arena, a),
-                        .scale = scale,
-                        .factor = factor_of(a, scale),
-                        .report = report,
-                        .error = error};
+    struct pass pass = {.a = a, .context = context, .scale = scale, .factor = factor_of(a, scale)};
+    struct shares shares = lay_out_shares(&arena, &pass);
     status = mh_arena_check(&arena, error);
     if (status == MH_OK && a->check_finite != 0)
         status = mh_attention_check_inputs(a, context, report, error);
-    if (status == MH_OK)
-        status = attend(&pass);
+    if (status != MH_OK)
+        return status;
+    attend(&shares);
+    status = gather(&shares, report, error);
     if (status == MH_OK && a->check_finite != 0)
         status = mh_attention_check_output(a, attended_before(&pass), report, error);
     return status;
