@@ -6,6 +6,7 @@
 //   --keep DIR        also keeps the modules in DIR
 //   --against DIR     compares with modules kept there before, taking turns in one page
 //   --rounds N        turns of each; 15
+//   --as-is           takes the objects in build/wasm as they are, without building first
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -41,6 +42,10 @@ const CASES = [
   product(1, 3072, 768),
   product(1, 384, 384),
   product(32, 384, 128),
+  product(8, 128, 32),
+  product(8, 512, 64),
+  product(8, 64, 512),
+  product(8, 32, 128),
   product(64, 1152, 384),
   product(64, 384, 384),
   product(128, 1536, 384),
@@ -82,6 +87,7 @@ function readOptions() {
     against: { type: 'string' },
     build: { type: 'string', multiple: true, default: BUILDS },
     rounds: { type: 'string', default: '15' },
+    'as-is': { type: 'boolean', default: false },
   };
   return parseArgs({ options }).values;
 }
@@ -122,9 +128,9 @@ async function linkModule(build) {
   return wasm;
 }
 
-async function prepareModules({ keep, against, build: builds }) {
+async function prepareModules({ keep, against, build: builds, 'as-is': asIs }) {
   mkdirSync(OUTPUT, { recursive: true });
-  execFileSync(`${ROOT}build.sh`, ['wasm'], { stdio: 'ignore' });
+  if (!asIs) execFileSync(`${ROOT}build.sh`, ['wasm'], { stdio: 'ignore' });
   const groups = [];
   for (const build of builds) {
     const wasm = await linkModule(build);

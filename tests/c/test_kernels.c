@@ -183,6 +183,42 @@ static void exp_of_rows_and_their_sum(void **state)
     }
 }
 
+/* What softmax needs: numbers up to the largest, a scale, some keys hidden. */
+static void exp_below_the_largest_and_its_sum(void **state)
+{
+    (void)state;
+    static const float scales[] = {1.0f, 0.125f, 0.7f};
+    for (size_t i = 0; i < 3 * LENGTHS; i++) {
+        struct pool pool = {0};
+        const size_t n = length(i / 3);
+        const float scale = scales[i % 3], largest = 60.0f;
+        float *x = input_row(&pool, n, -40.0f, largest);
+        for (size_t j = 3; j < n; j += 5)
+            x[j] = -INFINITY;
+        if (n > 0)
+            x[n / 2] = largest;
+        float *out = output_row(&pool, n);
+        const float sum = mh_row_exp_below(out, x, largest, scale, n);
+        check_marks(out, n);
+        double expected = 0.0;
+        for (size_t j = 0; j < n; j++) {
+            const double term = (double)scale * ((double)x[j] - (double)largest);
+            const double value = term < -86.98 ? 0.0 : exp(term);
+            assert_close(out[j], value, term < -86.98 ? 2e-38 : 2e-7 * (1.0 - term) * value);
+            assert_true(out[j] == 0.0f || out[j] >= FLT_MIN);
+            expected += value;
+        }
+        assert_true(n == 0 || out[n / 2] == 1.0f);
+        assert_close(sum, expected, 2e-6 * expected);
+        assert_true(mh_row_exp_below(x, x, largest, scale, n) == sum);
+        assert_memory_equal(x, out, n * sizeof *x); /* in place */
+        pool_free(&pool);
+    }
+    float nan[] = {1.0f, NAN};
+    assert_true(isnan(mh_row_exp_below(nan, nan, 1.0f, 1.0f, 2)));
+    assert_true(nan[0] == 1.0f && isnan(nan[1]));
+}
+
 static void long_sums_stay_accurate(void **state)
 {
     (void)state;
@@ -473,6 +509,7 @@ int main(void)
         cmocka_unit_test(exp_is_accurate_wherever_it_is_a_normal_number),
         cmocka_unit_test(exp_of_special_numbers),
         cmocka_unit_test(exp_of_rows_and_their_sum),
+        cmocka_unit_test(exp_below_the_largest_and_its_sum),
         cmocka_unit_test(long_sums_stay_accurate),
         cmocka_unit_test(scale_is_one_product_for_each_element),
         cmocka_unit_test(add_is_one_sum_for_each_element),

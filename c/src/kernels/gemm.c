@@ -81,16 +81,72 @@ SIMD_INLINE void tile(const struct product *p, float *c, const float *a, const f
     }
 }
 
-/* All m rows of C in one panel, which stays in L1 while A streams by. */
+/* Pairs of rows of C in one panel, which stays in L1 while A streams by; m is even. */
 SIMD_INLINE void panel(const struct product *p, float *c, const float *b, const float *bias,
                        size_t m, size_t columns, const size_t vectors)
 {
-    size_t i = 0;
-    for (; i + MR <= m; i += MR) {
+    for (size_t i = 0; i < m; i += MR) {
         tile(p, c + i * p->c_stride, p->a + i * p->a_stride, b, bias, columns, MR, vectors);
     }
-    if (i < m) {
-        tile(p, c + i * p->c_stride, p->a + i * p->a_stride, b, bias, columns, 1, vectors);
+}
+
+/* One row of C in two whole panels, the second one at `next`: as many sums as a pair of rows has. Its
+ * speed is that of reading B. */
+static void row_in_two_panels(const struct product *p, float *c, const float *a, const float *b,
+                              const float *next, const float *bias)
+{
+    f32x4 sums[2 * VECTORS];
+    SIMD_UNROLL
+    for (size_t v = 0; v < 2 * VECTORS; v++) {
+        sums[v] = bias == NULL ? f32x4_splat(0.0F) : f32x4_load(bias + 4 * v);
+    }
+    for (const float *end = b + p->k * NR; b != end; b += NR, next += NR) {
+        const f32x4 a_value = f32x4_load_splat(a++);
+        SIMD_OPAQUE(b);
+        SIMD_OPAQUE(next);
+        SIMD_UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            sums[v] = f32x4_madd(a_value, f32x4_load(b + 4 * v), sums[v]);
+            sums[VECTORS + v] = f32x4_madd(a_value, f32x4_load(next + 4 * v), sums[VECTORS + v]);
+        }
+    }
+    SIMD_UNROLL
+    for (size_t v = 0; v < 2 * VECTORS; v++) {
+        f32x4_store(c + 4 * v, sums[v]);
+    }
+}
+
+static void row_in_panel(const struct product *p, float *c, const float *a, const float *b,
+                         const float *bias, size_t columns)
+{
+    switch ((columns + 3) / 4) {
+    case 1:
+        tile(p, c, a, b, bias, columns, 1, 1);
+        break;
+    case 2:
+        tile(p, c, a, b, bias, columns, 1, 2);
+        break;
+    case 3:
+        tile(p, c, a, b, bias, columns, 1, 3);
+        break;
+    default:
+        tile(p, c, a, b, bias, columns, 1, 4);
+        break;
+    }
+}
+
+/* Columns 0 .. columns of one row of C; a panel takes `panel_size` floats of B. */
+static void row(const struct product *p, float *c, const float *a, const float *b,
+                size_t panel_size, const float *bias, size_t columns)
+{
+    size_t column = 0;
+    for (; column + 2 * NR <= columns; column += 2 * NR, b += 2 * panel_size) {
+        row_in_two_panels(p, c + column, a, b, b + panel_size, bias == NULL ? NULL : bias + column);
+    }
+    for (; column < columns; column += NR, b += panel_size) {
+        const size_t left = columns - column;
+        row_in_panel(p, c + column, a, b, bias == NULL ? NULL : bias + column,
+                     left < NR ? left : NR);
     }
 }
 
@@ -111,26 +167,31 @@ void mh_gemm_range(float *c, size_t c_stride, const float *a, size_t a_stride,
         .k = k1 - k0,
     };
     const size_t end = n1 < n ? n1 : n;
+    const size_t paired = m - m % MR;
 
-    for (size_t column = n0; column < end; column += NR) {
+    for (size_t column = n0; paired > 0 && column < end; column += NR) {
         float *c_panel = c + column;
         const float *b = packed_b + column * k + k0 * NR;
         const float *b_bias = bias == NULL ? NULL : bias + column;
         const size_t columns = end - column;
         switch ((columns + 3) / 4) {
         case 1:
-            panel(&p, c_panel, b, b_bias, m, columns, 1);
+            panel(&p, c_panel, b, b_bias, paired, columns, 1);
             break;
         case 2:
-            panel(&p, c_panel, b, b_bias, m, columns, 2);
+            panel(&p, c_panel, b, b_bias, paired, columns, 2);
             break;
         case 3:
-            panel(&p, c_panel, b, b_bias, m, columns, 3);
+            panel(&p, c_panel, b, b_bias, paired, columns, 3);
             break;
         default:
-            panel(&p, c_panel, b, b_bias, m, columns < NR ? columns : NR, 4);
+            panel(&p, c_panel, b, b_bias, paired, columns < NR ? columns : NR, 4);
             break;
         }
+    }
+    if (paired < m && n0 < end) {
+        row(&p, c + paired * c_stride + n0, p.a + paired * a_stride, packed_b + n0 * k + k0 * NR,
+            k * NR, bias == NULL ? NULL : bias + n0, end - n0);
     }
 }
 

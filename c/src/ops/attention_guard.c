@@ -49,7 +49,7 @@ bool mh_attention_row_is_finite(const float *x, const struct mh_key_ranges *rang
 {
     for (size_t r = 0; r < MH_KEY_RANGES; r++) {
         size_t length = mh_range_length(ranges->of[r]);
-        if (mh_row_first_nonfinite(x + ranges->of[r].begin, length) < length)
+        if (length > 0 && mh_row_first_nonfinite(x + ranges->of[r].begin, length) < length)
             return false;
     }
     return true;

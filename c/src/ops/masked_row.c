@@ -44,7 +44,9 @@ void mh_row_scale_ranges(float *x, const struct mh_key_ranges *ranges, float fac
 {
     for (size_t r = 0; r < MH_KEY_RANGES; r++) {
         float *part = x + ranges->of[r].begin;
-        mh_row_scale(part, part, factor, mh_range_length(ranges->of[r]));
+        size_t length = mh_range_length(ranges->of[r]);
+        if (length > 0)
+            mh_row_scale(part, part, factor, length);
     }
 }
 
@@ -68,7 +70,8 @@ static float largest_in(const float *x, const struct mh_key_ranges *ranges)
 {
     float largest = -INFINITY;
     for (size_t r = 0; r < MH_KEY_RANGES; r++) {
-        float here = mh_row_max(x + ranges->of[r].begin, mh_range_length(ranges->of[r]));
+        size_t length = mh_range_length(ranges->of[r]);
+        float here = length > 0 ? mh_row_max(x + ranges->of[r].begin, length) : -INFINITY;
         if (here > largest)
             largest = here;
     }
@@ -88,7 +91,9 @@ bool mh_row_exp_ranges(float *x, const struct mh_key_ranges *ranges, float scale
     float sum = 0.0f;
     for (size_t r = 0; r < MH_KEY_RANGES; r++) {
         float *part = x + ranges->of[r].begin;
-        sum += mh_row_exp_below(part, part, largest, scale, mh_range_length(ranges->of[r]));
+        size_t length = mh_range_length(ranges->of[r]);
+        if (length > 0)
+            sum += mh_row_exp_below(part, part, largest, scale, length);
     }
     *reciprocal = 1.0f / sum;
     return true;
