@@ -53,7 +53,7 @@ function optionsOf({ ids, options, painted }: Desk): RunOptions {
 
 /** All of a result but what tells how it was computed; arrays as their bytes, which compare quickly. */
 function comparable(result: RunResult): Record<string, unknown> {
-  const entries = Object.entries({ ...result, milliseconds: 0, computed: null }).map(([name, value]) =>
+  const entries = Object.entries({ ...result, milliseconds: 0, times: null, computed: null }).map(([name, value]) =>
     value instanceof Float32Array
       ? [name, Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('latin1')]
       : [name, value],

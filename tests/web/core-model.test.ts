@@ -63,6 +63,8 @@ describe('results', () => {
     expect(run.logitPositions).toEqual([0, 3]);
     expect(run.build).toBe(model.build);
     expect(run.milliseconds).toBeGreaterThan(0);
+    expect(run.times).toMatchObject({ forward: run.milliseconds, transfer: 0 });
+    expect(Math.min(...Object.values(run.times))).toBeGreaterThanOrEqual(0);
   });
 
   it('leave out what was not asked for', async () => {

@@ -6,7 +6,7 @@ import { choiceFields, readMapChoice } from './map-choice.js';
 import { windowFields } from './masks.js';
 import type { Fields, Memory, Scope } from './memory.js';
 import { requireIndex } from './model-input.js';
-import type { Ablation, AblationKind, ChosenMaps, ComputedRows, MaskOptions, RunOptions } from './types.js';
+import type { Ablation, AblationKind, ChosenMaps, ComputedRows, MaskOptions, RunOptions, RunTimes } from './types.js';
 
 /** `enum mh_ablation_kind` */
 const ABLATIONS: Readonly<Record<AblationKind, number>> = { zero: 0, mean: 1, uniform: 2 };
@@ -28,8 +28,7 @@ export interface PassResult {
   readonly maskedRows: number;
   readonly computed: ComputedRows;
   readonly checkedFinite: boolean;
-  /** Of the forward pass and the statistics. */
-  readonly milliseconds: number;
+  readonly times: Pick<RunTimes, 'prepare' | 'forward' | 'results'>;
 }
 
 /** As in `RunResult`. */
@@ -63,6 +62,7 @@ export function runPass(
   options: RunOptions,
   session?: number,
 ): PassResult {
+  const begin = performance.now();
   const length = tokens.length;
   const logitPositions = readPositions(options.logits ?? 'none', length);
   const checkedFinite = options.checkFinite ?? true;
@@ -105,10 +105,11 @@ export function runPass(
     });
     const start = performance.now();
     const report = engine.forward(scope, 'mh_model', model, pass);
-    const milliseconds = performance.now() - start;
+    const end = performance.now();
     const topIds = findTopIds(engine, scope, config.vocabulary, results.address('logits'), logitPositions, topK);
+    const arrays = results.read(engine.memory);
     return {
-      arrays: results.read(engine.memory),
+      arrays,
       chosen: {
         ...(attention.chosen && { chosenAttention: attention.chosen }),
         ...(stages.chosen && { chosenStages: stages.chosen }),
@@ -118,7 +119,7 @@ export function runPass(
       maskedRows: report.maskedRows,
       computed: report.computed,
       checkedFinite,
-      milliseconds,
+      times: { prepare: start - begin, forward: end - start, results: performance.now() - end },
     };
   });
 }

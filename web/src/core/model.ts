@@ -155,8 +155,10 @@ class LocalModel implements Model {
     checkRun(input, options);
     const { engine, handle } = this.#alive();
     options.signal?.throwIfAborted();
+    const begin = performance.now();
     const { tokens, overflow } = readInput(input, options, this.#tokenizer, this.#limits);
     const ids = tokens.map((token) => token.id);
+    const tokenize = performance.now() - begin;
     const pass = runPass(engine, handle, this.#config, ids, options, kept?.handle(ids.length));
     return {
       tokens,
@@ -178,7 +180,8 @@ class LocalModel implements Model {
       maskedRows: pass.maskedRows,
       checkedFinite: pass.checkedFinite,
       computed: pass.computed,
-      milliseconds: pass.milliseconds,
+      milliseconds: pass.times.forward,
+      times: { tokenize, ...pass.times, transfer: 0 },
       build: this.build,
     };
   }

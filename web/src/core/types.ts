@@ -191,6 +191,23 @@ export interface StatisticNames {
   readonly head: readonly string[];
 }
 
+/**
+ * Where the time of a run went, in milliseconds, by the clock around each call: as coarse as the host's
+ * `performance.now()`, often 0.1 ms.
+ */
+export interface RunTimes {
+  /** From text to ids and spans. */
+  readonly tokenize: number;
+  /** From options to what the engine takes, masks among it. */
+  readonly prepare: number;
+  /** Embedding, layers with their statistics, and head: `milliseconds`. */
+  readonly forward: number;
+  /** The most probable tokens, and one copy of all results out of the engine's memory. */
+  readonly results: number;
+  /** There and back between page and worker, all that is not one of the above; 0 in this thread. */
+  readonly transfer: number;
+}
+
 /** What a run had to compute; the rest was in its session. */
 export interface ComputedRows {
   /** Rows of hidden states, over all layers: L · T is everything, T rows in each layer. */
@@ -234,6 +251,7 @@ export interface RunResult {
   readonly computed: ComputedRows;
   /** Time of the forward pass and statistics alone, in milliseconds. */
   readonly milliseconds: number;
+  readonly times: RunTimes;
   readonly build: Build;
 }
 

@@ -118,7 +118,7 @@ class RemoteModel implements Model {
     signal?.throwIfAborted();
     const result = this.#lastRun.then(() => {
       signal?.throwIfAborted();
-      return this.#call((remote) => remote.run(input, portable, session));
+      return this.#timed(() => this.#call((remote) => remote.run(input, portable, session)));
     });
     this.#lastRun = result.then(ignore, ignore);
     return signal ? unlessAborted(result, signal) : result;
@@ -140,6 +140,14 @@ class RemoteModel implements Model {
       (connection) => connection.close(disposedError('model was disposed: load it anew')),
       () => {},
     );
+  }
+
+  async #timed(run: () => Promise<RunResult>): Promise<RunResult> {
+    const begin = performance.now();
+    const result = await run();
+    const { tokenize, prepare, forward, results } = result.times;
+    const transfer = Math.max(0, performance.now() - begin - (tokenize + prepare + forward + results));
+    return { ...result, times: { ...result.times, transfer } };
   }
 
   /** Behind the runs that are still to come; a worker that is gone has nothing to free. */
