@@ -19,9 +19,9 @@ const PEAK_STEPS = 200_000;
 /**
  * Resolves to { shape, peak: { build: GFLOP/s }, contenders: { name: result } }; a contender that fails or is wrong has
  * `error` in place of figures. Options, in milliseconds for each contender: `budget` for its timed turns, `longestWarmUp`, and
- * `steady`: it is warm when it has not become 3 % faster for so long.
+ * `steady`: it is warm when it has not become 3 % faster for so long; and `threads`, how many everyone has.
  */
-export async function measureShape(shape, names, { budget, steady, longestWarmUp }) {
+export async function measureShape(shape, names, { budget, steady, longestWarmUp, threads }) {
   watchMemories();
   const whole = shape.kind === 'model';
   const inputs = whole ? gpt2Inputs(shape) : makeInputs(shape);
@@ -29,7 +29,7 @@ export async function measureShape(shape, names, { budget, steady, longestWarmUp
   const peaks = await loadPeaks();
   const entries = [];
   for (const name of names) {
-    const entry = await attempt({ name }, (made) => prepare(made, shape, inputs, reference));
+    const entry = await attempt({ name }, (made) => prepare(made, shape, inputs, reference, threads));
     if (entry.supported) entries.push(entry);
   }
   for (const entry of entries) await attempt(entry, (cold) => warmUp(cold, steady, longestWarmUp));
@@ -60,14 +60,14 @@ export function importContender(name) {
   return import(IN_NODE ? `./contenders/${file}` : `${ROOT}build/bench/contenders/${file}?as=${name}`);
 }
 
-export async function loadContender(name) {
+export async function loadContender(name, threads = 1) {
   const { load } = await importContender(name);
-  return load({ name, root: ROOT });
+  return load({ name, root: ROOT, threads });
 }
 
-async function prepare(entry, shape, inputs, reference) {
+async function prepare(entry, shape, inputs, reference, threads) {
   await asOwner(entry.name, async () => {
-    const contender = await loadContender(entry.name);
+    const contender = await loadContender(entry.name, threads);
     entry.label = contender.label;
     entry.supported = contender.supports(shape);
     if (!entry.supported) return;

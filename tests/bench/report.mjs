@@ -162,9 +162,9 @@ function mostMemory(results) {
   return most;
 }
 
-export function markdown({ date, machine, hosts, coldStart }) {
+export function markdown({ date, threads = 1, machine, hosts, coldStart }) {
   const parts = [
-    `Measured ${date.slice(0, 10)} on ${machine.cores} cores of ${machine.cpu}, one thread, by \`npm run bench\`. % is the share of the machine's peak, measured in the same run, that our fastest turn reached.`,
+    `Measured ${date.slice(0, 10)} on ${machine.cores} cores of ${machine.cpu}, ${threads === 1 ? 'one thread' : `${threads} threads`}, by \`npm run bench\`. % is the share of one core's peak, measured in the same run, that our fastest turn reached.`,
   ];
   for (const [host, results] of Object.entries(hosts)) {
     const version = host === 'node' ? machine.node : machine.chromium;

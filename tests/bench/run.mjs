@@ -15,6 +15,7 @@ const OPTIONS = {
   huge: { type: 'boolean', default: false },
   shapes: { type: 'string', default: '' },
   only: { type: 'string', multiple: true, default: [] },
+  threads: { type: 'string', default: '1' },
   host: { type: 'string', multiple: true, default: ['chromium', 'node'] },
   'no-cold-start': { type: 'boolean', default: false },
 };
@@ -29,7 +30,10 @@ function readOptions() {
   if (unknown.length > 0) {
     throw new Error(`no contender called ${unknown.join(', ')}; there are ${Object.keys(CONTENDERS).join(', ')}`);
   }
-  return values;
+  const threads = Number(values.threads);
+  if (!(Number.isInteger(threads) && threads >= 1))
+    throw new Error(`--threads ${values.threads} is no number of threads`);
+  return { ...values, threads };
 }
 
 /** A fresh page for each shape, so that memory is that shape's. */
@@ -54,11 +58,11 @@ async function measureInNode(shape, options) {
 }
 
 async function measureHost(host, shapes, options, url, onResult) {
-  const names = contendersOf(host, options.only);
-  const times = options.quick ? QUICK : THOROUGH;
+  const names = contendersOf(host, options);
+  const times = { ...(options.quick ? QUICK : THOROUGH), threads: options.threads };
   const measure = host === 'node' ? measureInNode : measureInChromium;
   console.log(
-    `\n===== ${host}, one thread: milliseconds, median/fastest (GFLOP/s of the fastest), and how many times ours =====`,
+    `\n===== ${host}, ${options.threads === 1 ? 'one thread' : `${options.threads} threads`}: milliseconds, median/fastest (GFLOP/s of the fastest), and how many times ours =====`,
   );
   const results = [];
   for (const shape of shapes) {
@@ -74,14 +78,20 @@ async function main() {
   const options = readOptions();
   await prepareAll();
   const machine = { cpu: cpus()[0].model, cores: cpus().length, node: process.version };
-  const report = { date: new Date().toISOString(), machine: { ...machine, loadAtStart: loadavg()[0] }, hosts: {} };
+  const report = {
+    date: new Date().toISOString(),
+    threads: options.threads,
+    machine: { ...machine, loadAtStart: loadavg()[0] },
+    hosts: {},
+  };
   const server = await serveRepository();
   try {
     const browser = await launch();
     report.machine.chromium = browser.version();
     await browser.close();
     const shapes = chooseShapes({ pattern: options.shapes, quick: options.quick, huge: options.huge });
-    const save = () => writeFileSync(`${OUTPUT}results.json`, `${JSON.stringify(report, null, 1)}\n`);
+    const file = `${OUTPUT}results${options.threads === 1 ? '' : `-${options.threads}-threads`}.json`;
+    const save = () => writeFileSync(file, `${JSON.stringify(report, null, 1)}\n`);
     for (const host of options.host) {
       await measureHost(host, shapes, options, server.url, (results) => {
         report.hosts[host] = results;
@@ -89,7 +99,7 @@ async function main() {
       });
     }
     if (!options['no-cold-start']) {
-      const names = contendersOf('chromium', options.only);
+      const names = contendersOf('chromium', { only: options.only, threads: 1 });
       report.coldStart = await measureColdStarts(names, server.url, options.quick ? 1 : 5);
       printColdStarts(report.coldStart);
       save();
@@ -97,7 +107,7 @@ async function main() {
   } finally {
     server.close();
   }
-  console.log(`\n${OUTPUT}results.json`);
+  console.log(`\n${OUTPUT}results*.json`);
 }
 
 await main();

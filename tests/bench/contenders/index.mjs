@@ -1,4 +1,4 @@
-// The contenders by name. Each file exports `load({ name, root })`, which resolves to
+// The contenders by name. Each file exports `load({ name, root, threads })`, which resolves to
 //
 //   { label, supports(shape), setup(shape, inputs) }
 //
@@ -14,13 +14,16 @@ export const CONTENDERS = {
   'onnxruntime-web': { file: 'onnxruntime-web.mjs', hosts: ['chromium', 'node'] },
   'onnxruntime-web-fused': { file: 'onnxruntime-web.mjs', hosts: ['chromium', 'node'] },
   litert: { file: 'litert.mjs', hosts: ['chromium'] },
-  'tfjs-wasm': { file: 'tfjs-wasm.mjs', hosts: ['chromium'] },
+  // With threads asked for, it says that it has one.
+  'tfjs-wasm': { file: 'tfjs-wasm.mjs', hosts: ['chromium'], oneThread: true },
 };
 
 /** The files, each bundled once for the page. */
 export const FILES = [...new Set(Object.values(CONTENDERS).map(({ file }) => file))];
 
-export function contendersOf(host, only) {
-  const names = Object.keys(CONTENDERS).filter((name) => CONTENDERS[name].hosts.includes(host));
+export function contendersOf(host, { only, threads }) {
+  const names = Object.keys(CONTENDERS).filter(
+    (name) => CONTENDERS[name].hosts.includes(host) && (threads === 1 || !CONTENDERS[name].oneThread),
+  );
   return only.length === 0 ? names : names.filter((name) => name === OURS || only.includes(name));
 }

@@ -5,13 +5,20 @@ import { transpose } from '../inputs.mjs';
 
 const VERSION = '2.5.3';
 
-export async function load({ root }) {
-  await loadLiteRt(`${root}tests/bench/node_modules/@litertjs/core/wasm/`, { threads: false });
-  return { label: `LiteRT.js ${VERSION}`, supports: ({ kind }) => kind !== 'model', setup };
+export async function load({ root, threads }) {
+  await loadLiteRt(`${root}tests/bench/node_modules/@litertjs/core/wasm/`, { threads: threads > 1 });
+  return {
+    label: `LiteRT.js ${VERSION}`,
+    supports: ({ kind }) => kind !== 'model',
+    setup: (shape, inputs) => setup(shape, inputs, threads),
+  };
 }
 
-async function setup(shape, inputs) {
-  const model = await loadAndCompile(modelOf(shape, inputs), { accelerator: 'wasm' });
+async function setup(shape, inputs, threads) {
+  const model = await loadAndCompile(modelOf(shape, inputs), {
+    accelerator: 'wasm',
+    ...(threads > 1 && { cpuOptions: { numThreads: threads } }),
+  });
   const { heads, length, headDim, embedDim } = shape;
   const core = shape.kind === 'core';
   const given = core ? [inputs.query, inputs.key, inputs.value] : [inputs.x];

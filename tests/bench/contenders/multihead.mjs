@@ -4,9 +4,10 @@ import { loadEngine, MultiHeadAttention, scaledDotProductAttention } from '../..
 import { transpose } from '../inputs.mjs';
 import { setupGpt2 } from './multihead-gpt2.mjs';
 
-export async function load({ name, root }) {
+export async function load({ name, root, threads }) {
   const build = name.endsWith('-simd128') ? 'simd128' : 'relaxed-simd';
-  const engine = await loadEngine({ build, wasmUrl: `${root}dist/wasm/` });
+  const engine = await loadEngine({ build, threads, wasmUrl: `${root}dist/wasm/` });
+  if (engine.threads !== threads) throw new Error(`there are ${engine.threads} threads, not ${threads}`);
   const setups = { core: setupCore, mha: setupAttention, block: setupBlock, model: setupGpt2 };
   return {
     label: `multihead, ${build}`,

@@ -9,16 +9,16 @@ const MICROSOFT = { domain: 'com.microsoft' };
 const EPSILON = { epsilon: { float: 1e-5 } };
 const WEIGHTS_AFTER_SOFTMAX = { qk_matmul_output_mode: 3 };
 
-export async function load({ name, root }) {
+export async function load({ name, root, threads }) {
   const fused = name.endsWith('-fused');
   const { env } = onnxruntime;
-  env.wasm.numThreads = 1;
+  env.wasm.numThreads = threads;
   if (!isNode()) env.wasm.wasmPaths = `${root}tests/bench/node_modules/onnxruntime-web/dist/`;
   return {
     label: `onnxruntime-web ${env.versions.web ?? env.versions.common}, ${fused ? 'fused' : 'plain'} graph`,
     // The fused operators overflow an integer from here on.
     supports: ({ kind, length, heads }) => !fused || (kind !== 'model' && heads * length * length < 2 ** 27),
-    setup: (shape, inputs) => setup(shape, inputs, fused),
+    setup: (shape, inputs) => setup(shape, inputs, fused, threads),
   };
 }
 
@@ -26,10 +26,10 @@ function isNode() {
   return typeof process !== 'undefined' && process.versions?.node !== undefined;
 }
 
-async function setup(shape, inputs, fused) {
+async function setup(shape, inputs, fused, threads) {
   const session = await onnxruntime.InferenceSession.create(graphOf(shape, inputs, fused), {
     executionProviders: [isNode() ? 'cpu' : 'wasm'],
-    intraOpNumThreads: 1,
+    intraOpNumThreads: threads,
     interOpNumThreads: 1,
     logSeverityLevel: 3,
   });

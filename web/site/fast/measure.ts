@@ -89,7 +89,7 @@ function runOf(engine: Awaited<ReturnType<typeof loadEngine>>, kernel: Kernel): 
 }
 
 async function measure(report: (point: Point) => void): Promise<Roofline> {
-  const engine = await loadEngine();
+  const engine = await loadEngine({ threads: 1 }); // the roof is that of one core
   const peak = await loadPeak(engine.build);
   const gigaflops = measurePeak(peak);
   const roofs = measureRoofs(peak);
