@@ -10,9 +10,11 @@ export const OURS = 'multihead';
 
 export const CONTENDERS = {
   [OURS]: { file: 'multihead.mjs', hosts: ['chromium', 'node'] },
+  'multihead-int8': { file: 'multihead.mjs', hosts: ['chromium', 'node'], rounds: true },
   'multihead-simd128': { file: 'multihead.mjs', hosts: ['chromium', 'node'] },
   'onnxruntime-web': { file: 'onnxruntime-web.mjs', hosts: ['chromium', 'node'] },
   'onnxruntime-web-fused': { file: 'onnxruntime-web.mjs', hosts: ['chromium', 'node'] },
+  'onnxruntime-web-int8': { file: 'onnxruntime-web.mjs', hosts: ['chromium', 'node'], rounds: true },
   litert: { file: 'litert.mjs', hosts: ['chromium'] },
   // With threads asked for, it says that it has one.
   'tfjs-wasm': { file: 'tfjs-wasm.mjs', hosts: ['chromium'], oneThread: true },
@@ -21,9 +23,12 @@ export const CONTENDERS = {
 /** The files, each bundled once for the page. */
 export const FILES = [...new Set(Object.values(CONTENDERS).map(({ file }) => file))];
 
+/** Those of `only`, and ours; without it all but those that round to int8, whose results are other ones. */
 export function contendersOf(host, { only, threads }) {
   const names = Object.keys(CONTENDERS).filter(
     (name) => CONTENDERS[name].hosts.includes(host) && (threads === 1 || !CONTENDERS[name].oneThread),
   );
-  return only.length === 0 ? names : names.filter((name) => name === OURS || only.includes(name));
+  return only.length === 0
+    ? names.filter((name) => !CONTENDERS[name].rounds)
+    : names.filter((name) => name === OURS || only.includes(name));
 }

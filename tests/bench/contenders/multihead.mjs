@@ -5,14 +5,15 @@ import { transpose } from '../inputs.mjs';
 import { setupGpt2 } from './multihead-gpt2.mjs';
 
 export async function load({ name, root, threads }) {
+  const int8 = name.endsWith('-int8');
   const build = name.endsWith('-simd128') ? 'simd128' : 'relaxed-simd';
   const engine = await loadEngine({ build, threads, wasmUrl: `${root}dist/wasm/` });
   if (engine.threads !== threads) throw new Error(`there are ${engine.threads} threads, not ${threads}`);
   const setups = { core: setupCore, mha: setupAttention, block: setupBlock, model: setupGpt2 };
   return {
-    label: `multihead, ${build}`,
-    supports: () => true,
-    setup: (shape, inputs) => setups[shape.kind](engine, shape, inputs),
+    label: `multihead, ${build}${int8 ? ', int8' : ''}`,
+    supports: ({ kind }) => !int8 || kind === 'block',
+    setup: (shape, inputs) => setups[shape.kind](engine, shape, inputs, int8),
   };
 }
 
@@ -57,10 +58,10 @@ function stateDict(embedDim, inputs) {
   };
 }
 
-function setupBlock(engine, shape, inputs) {
+function setupBlock(engine, shape, inputs, int8) {
   const { memory } = engine;
   const { length, embedDim, heads } = shape;
-  const block = createBlock(engine, shape, inputs);
+  const block = createBlock(engine, shape, inputs, int8);
   const weightCount = shape.weights ? heads * length * length : 0;
   let result;
   return {
@@ -91,7 +92,7 @@ function setupBlock(engine, shape, inputs) {
 const POST_NORM = 1;
 
 /** The address of an mh_block with these weights. */
-function createBlock(engine, { embedDim, heads, ffnDim }, inputs) {
+function createBlock(engine, { embedDim, heads, ffnDim }, inputs, int8) {
   const { memory } = engine;
   return memory.scope((scope) => {
     const linear = (name, outDim) => ({
@@ -113,6 +114,7 @@ function createBlock(engine, { embedDim, heads, ffnDim }, inputs) {
         key: linear('key', embedDim),
         value: linear('value', embedDim),
         out: linear('out', embedDim),
+        precision: int8 ? 1 : 0,
       },
       ffn_dim: ffnDim,
       ffn_in: linear('ffnIn', ffnDim),

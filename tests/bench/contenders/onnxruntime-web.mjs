@@ -1,8 +1,10 @@
 // onnxruntime-web on its wasm backend, with two graphs of the same layer. The plain one has standard operators only.
 // `-fused` has the operators that ONNX Runtime fuses for transformers: Attention, MultiHeadAttention, BiasGelu and
 // SkipLayerNormalization of com.microsoft, and where those cannot give the weights, Attention of opset 23.
+// `-int8` is the plain one with linear layers in int8, dynamically quantised.
 import * as onnxruntime from 'onnxruntime-web';
 import { OnnxGraph } from '../formats/onnx.mjs';
+import { addInt8Product } from '../formats/onnx-int8.mjs';
 import { addGpt2 } from './onnx-gpt2.mjs';
 
 const MICROSOFT = { domain: 'com.microsoft' };
@@ -11,14 +13,16 @@ const WEIGHTS_AFTER_SOFTMAX = { qk_matmul_output_mode: 3 };
 
 export async function load({ name, root, threads }) {
   const fused = name.endsWith('-fused');
+  const int8 = name.endsWith('-int8');
   const { env } = onnxruntime;
   env.wasm.numThreads = threads;
   if (!isNode()) env.wasm.wasmPaths = `${root}tests/bench/node_modules/onnxruntime-web/dist/`;
   return {
-    label: `onnxruntime-web ${env.versions.web ?? env.versions.common}, ${fused ? 'fused' : 'plain'} graph`,
+    label: `onnxruntime-web ${env.versions.web ?? env.versions.common}, ${fused ? 'fused' : int8 ? 'int8' : 'plain'} graph`,
     // The fused operators overflow an integer from here on.
-    supports: ({ kind, length, heads }) => !fused || (kind !== 'model' && heads * length * length < 2 ** 27),
-    setup: (shape, inputs) => setup(shape, inputs, fused, threads),
+    supports: ({ kind, length, heads }) =>
+      (!int8 || kind === 'block') && (!fused || (kind !== 'model' && heads * length * length < 2 ** 27)),
+    setup: (shape, inputs) => setup(shape, inputs, { fused, int8, threads }),
   };
 }
 
@@ -26,8 +30,8 @@ function isNode() {
   return typeof process !== 'undefined' && process.versions?.node !== undefined;
 }
 
-async function setup(shape, inputs, fused, threads) {
-  const session = await onnxruntime.InferenceSession.create(graphOf(shape, inputs, fused), {
+async function setup(shape, inputs, { fused, int8, threads }) {
+  const session = await onnxruntime.InferenceSession.create(graphOf(shape, inputs, fused, int8), {
     executionProviders: [isNode() ? 'cpu' : 'wasm'],
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
@@ -80,8 +84,8 @@ function swapOuter(data, outer, inner, width) {
   return result;
 }
 
-function graphOf(shape, inputs, fused) {
-  const graph = new OnnxGraph(fused && shape.weights ? 23 : 20);
+function graphOf(shape, inputs, fused, int8) {
+  const graph = new OnnxGraph(fused && shape.weights ? 23 : 20, int8);
   if (shape.kind === 'model') {
     addGpt2(graph, shape, inputs);
     return graph.finish();
@@ -143,7 +147,9 @@ function addVector(graph, inputs, name) {
 }
 
 function addLinear(graph, inputs, rows, name, dims, outputs) {
-  const product = graph.node('MatMul', [rows, addMatrix(graph, inputs, name, dims)]);
+  const product = graph.int8
+    ? addInt8Product(graph, rows, name, dims, inputs[`${name}Weight`])
+    : graph.node('MatMul', [rows, addMatrix(graph, inputs, name, dims)]);
   return graph.node('Add', [product, addVector(graph, inputs, `${name}Bias`)], { outputs });
 }
 

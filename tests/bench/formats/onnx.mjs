@@ -4,6 +4,7 @@ const VARINT = 0;
 const BYTES = 2;
 const FIXED32 = 5;
 const FLOAT = 1; // TensorProto.DataType
+const INT8 = 3;
 const INT64 = 7;
 const ATTRIBUTE = { float: 1, int: 2, string: 3, ints: 7 }; // AttributeProto.AttributeType
 
@@ -58,7 +59,7 @@ class Message {
 function tensorMessage(name, dims, data) {
   const message = new Message();
   for (const size of dims) message.int(1, size);
-  message.int(2, data instanceof Float32Array ? FLOAT : INT64).text(8, name);
+  message.int(2, data instanceof Float32Array ? FLOAT : data instanceof Int8Array ? INT8 : INT64).text(8, name);
   return message.bytes(9, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
 }
 
@@ -88,9 +89,13 @@ export class OnnxGraph {
   #inputs = [];
   #outputs = [];
   #opset;
+  /** Names of tensors that have an 8-bit form: see onnx-int8.mjs. */
+  rounded = new Set();
 
-  constructor(opset) {
+  /** `int8`: are linear layers to be in int8? */
+  constructor(opset, int8 = false) {
     this.#opset = opset;
+    this.int8 = int8;
   }
 
   input(name, dims, type = FLOAT) {
