@@ -38,13 +38,36 @@ extern "C" {
 /* ===== 1. Network and parameters ==============================================================
  *
  * All learned numbers of a network are one array of floats, so that an optimiser, a norm or a sum is
- * one loop; a gradient is laid out the same. Tensors in order, with GPT-2's names and layout:
+ * one loop; a gradient is laid out the same. Three architectures, of the same blocks:
  *
- *     wte.weight, wpe.weight, the twelve of each layer h.N.…, and ln_f.weight, ln_f.bias (pre-norm)
- */
+ *   decoder           tokens -> blocks -> tied head: GPT-2's, and BERT's, as the mask has it. Tensors:
+ *                     wte.weight, wpe.weight, the twelve of each layer h.N.…, ln_f.weight, ln_f.bias
+ *   encoder-decoder   source tokens -> blocks -> memory; tokens -> blocks that also attend to the
+ *                     memory -> tied head (Vaswani et al. 2017). Source and target share wte and wpe.
+ *                     wte, wpe, encoder.h.N.…, encoder.ln_f, then h.N.… with eight more tensors each
+ *                     (ln_cross_attn, crossattention.{q_attn, c_attn, c_proj}), ln_f
+ *   classifier        patches -> linear -> blocks -> one place, or the mean -> head (Dosovitskiy et
+ *                     al. 2021, ViT). patch.weight [P, E], patch.bias, class_token, wpe, h.N.…, ln_f,
+ *                     head.weight [E, V], head.bias
+ *
+ * Weights are [in, out]; ln_f is there with pre-norm alone. */
+
+enum mh_architecture {
+    MH_DECODER = 0,
+    MH_ENCODER_DECODER = 1,
+    MH_CLASSIFIER = 2,
+};
 
 struct mh_network {
-    struct mh_model_config model;
+    struct mh_model_config model; /* layers are the decoder's; a classifier's vocabulary is its
+                                     number of classes, its positions count the class token */
+    int32_t architecture;         /* enum mh_architecture */
+    size_t encoder_layers;        /* of an encoder-decoder */
+    size_t patch_dim;             /* P of a classifier: numbers of a patch */
+    int32_t class_token; /* of a classifier. 1: a learned token before the patches, whose place the
+                             head reads; 0: the head reads the mean over all places */
+    int32_t sinusoidal;  /* 1: positions are not learned: sin and cos (Vaswani et al. 2017, 3.5),
+                             and embeddings are multiplied by sqrt(E), as there; no wpe.weight */
 };
 
 #define MH_PARAMETER_NAME 128 /* bytes of the longest name, with its NUL */
@@ -73,7 +96,7 @@ enum mh_initialisation {
 };
 
 /* Fills all parameters; the same seed gives the same ones. Embeddings are normal with standard
- * deviation 0.02 (GPT-2's); biases 0; norms 1 and 0. */
+ * deviation 0.02 (GPT-2's), as are positions and class token; biases 0; norms 1 and 0. */
 void mh_parameters_initialise(const struct mh_network *network, int32_t initialisation,
                               uint32_t seed, float *parameters);
 
@@ -84,36 +107,65 @@ void mh_parameters_initialise(const struct mh_network *network, int32_t initiali
  * before it is added. The loss is the cross-entropy of softmax(logits) with one right token a place.
  * Logits of places without a target are not computed, unless `logits` asks for them. */
 
+/* Attention weights P of one head that are to be like given ones: adds
+ * factor * weight * Σ KL(target ‖ P) over its rows to what is minimised. A row of zeros asks nothing. */
+struct mh_supervision {
+    int32_t layer, head;
+    int32_t cross;       /* 0: self-attention (the decoder's); 1: cross-attention */
+    float weight;        /* >= 0 */
+    const float *target; /* [B, T, S], rows of probabilities; keys that the mask hides have 0 */
+};
+
 struct mh_training_pass {
     const float *parameters; /* mh_parameters_size(network) floats */
     float *gradient;         /* as many, added to: that is how gradients are accumulated; clear it
                                 before the first pass. NULL: no gradient */
-    size_t batch, length;    /* B, T <= positions */
-    const int32_t *tokens;   /* [B, T], each 0..V-1 */
-    const int32_t *targets;  /* [B, T], each < V; < 0: this place does not count. NULL: none does */
+    size_t batch, length;    /* B, T <= positions. Of a classifier T is the number of patches */
+    const int32_t *tokens;   /* [B, T], each 0..V-1; a classifier has none */
+    const int32_t *targets;  /* [B, T], of a classifier [B]: each < V; < 0: this place does not
+                                count. NULL: none does */
     struct mh_mask mask;     /* for every layer; key_lengths, key_hidden, … for each sequence */
-    int32_t scale_mode;      /* enum mh_scale_mode */
+    const struct mh_mask
+        *layer_masks; /* [L] one for each layer instead, as shifted windows need; or
+                                          NULL. With a class token masks count it as place 0 */
+
+    const int32_t *source;         /* [B, S] of an encoder-decoder */
+    size_t source_length;          /* S <= positions */
+    const int32_t *source_lengths; /* [B], each 1..S: the rest is padding; or NULL */
+    const float *patches;          /* [B, T, P] of a classifier */
+
+    int32_t scale_mode; /* enum mh_scale_mode */
     float scale;
     float attention_dropout; /* 0 <= p < 1 */
     float residual_dropout;  /* 0 <= p < 1 */
-    uint32_t dropout_seed;   /* layer l drops by mh_training_layer_seed(dropout_seed, l) */
-    float factor;            /* the gradient is that of factor * Σ losses. 0: of their mean, as
+    uint32_t
+        dropout_seed; /* layer l drops by mh_training_layer_seed(dropout_seed, l); cross-attention
+                                as layer L + l, the encoder as layer 2 L + l */
+    float factor;     /* the gradient is that of factor * Σ losses. 0: of their mean, as
                                 torch's cross_entropy, over the places of this pass that count. For
                                 the mean over several passes: 1 / all places that count */
-    float *attention;        /* [L, B, H, T, T] weights after softmax, before dropout; or NULL */
-    float *scores;           /* [L, B, H, T, T] what softmax saw, -inf where hidden; or NULL */
-    float *logits;           /* [B, T, V], or NULL */
+    const struct mh_supervision *supervision; /* [supervision_count], or NULL */
+    size_t supervision_count;
+
+    /* Outputs, each may be NULL. Weights are after softmax, before dropout; with a class token T
+     * counts it. */
+    float *attention;         /* [L, B, H, T, T] */
+    float *scores;            /* [L, B, H, T, T] what softmax saw, -inf where hidden */
+    float *cross_attention;   /* [L, B, H, T, S] */
+    float *encoder_attention; /* [encoder layers, B, H, S, S] */
+    float *logits;            /* [B, T, V]; of a classifier [B, V] */
 };
 
 struct mh_training_result {
     double loss; /* Σ of the losses (nats) of the places that count; their mean is loss / counted */
-    size_t counted; /* places with a target */
-    size_t correct; /* of them, those where the target has the largest logit */
+    size_t counted;     /* places with a target */
+    size_t correct;     /* of them, those where the target has the largest logit */
+    double supervision; /* Σ weight * KL */
 };
 
 uint32_t mh_training_layer_seed(uint32_t seed, size_t layer);
 
-/* Bytes of workspace for a pass of these sizes; more is fine too. Errors: ARGUMENT, SHAPE, MEMORY. */
+/* Bytes of workspace for a pass of these sizes and outputs; more is fine too. Errors: ARGUMENT, SHAPE, MEMORY. */
 enum mh_status mh_training_workspace(const struct mh_network *network,
                                      const struct mh_training_pass *pass, size_t *bytes,
                                      struct mh_error *error);

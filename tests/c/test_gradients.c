@@ -199,21 +199,33 @@ static void test_embedding(void **unused)
     static const int32_t tokens[B * T] = {0, 3, 3, 1, 4, 4, 4, 4, 1, 0, 3, 1}; /* never 2 */
     uint32_t state = 13;
     struct pool pool = {0};
-    float *wte = random_numbers(&state, &pool, V * E), *wpe = random_numbers(&state, &pool, P * E);
+    const struct mh_network network = {.model = {.layers = 1,
+                                                 .heads = 1,
+                                                 .kv_heads = 1,
+                                                 .embed_dim = E,
+                                                 .ffn_dim = 1,
+                                                 .vocabulary = V,
+                                                 .positions = P}};
+    size_t size = mh_parameters_size(&network);
+    float *parameters = random_numbers(&state, &pool, size);
+    const float *wte = parameters, *wpe = parameters + V * E;
+    struct mh_embedded embedded = {
+        .network = &network, .parameters = parameters, .batch = B, .length = T, .tokens = tokens};
     float *dy = random_numbers(&state, &pool, B * T * E), *y = pool_floats(&pool, B * T * E);
-    float *dwte = added_to(&pool, V * E), *dwpe = added_to(&pool, P * E);
+    float *gradient = added_to(&pool, size), *dwte = gradient, *dwpe = gradient + V * E;
     double token_sum[V * E] = {0}, position_sum[P * E] = {0};
 
-    mh_learned_embedding_forward(y, wte, wpe, tokens, B, T, E);
-    mh_learned_embedding_backward(dwte, dwpe, dy, tokens, B, T, E);
+    mh_embedding_forward(&embedded, y);
+    mh_embedding_backward(&embedded, dy, gradient);
     for (size_t i = 0; i < B * T * E; i++) {
         size_t token = (size_t)tokens[i / E] * E + i % E, position = i / E % T * E + i % E;
         assert_true(y[i] == wte[token] + wpe[position]);
         token_sum[token] += (double)dy[i];
         position_sum[position] += (double)dy[i];
     }
-    check_gradient("token embedding", without_before(dwte, V * E), token_sum, V * E);
-    check_gradient("position embedding", without_before(dwpe, P * E), position_sum, P * E);
+    without_before(gradient, size);
+    check_gradient("token embedding", dwte, token_sum, V * E);
+    check_gradient("position embedding", dwpe, position_sum, P * E);
     for (size_t e = 0; e < E; e++)
         assert_true(dwte[2 * E + e] == 0.0F);
     pool_free(&pool);

@@ -9,6 +9,7 @@
 #include "ops/masked_row.h"
 #include "train/transposed_product.h"
 
+#include <math.h>
 #include <string.h>
 
 struct scratch {
@@ -88,6 +89,31 @@ static void weigh(const struct head *head)
     }
 }
 
+static bool concerns(const struct mh_supervision *s, const struct head *head)
+{
+    const struct mh_attention_gradient *gradient = head->gradient;
+    return (size_t)s->layer == gradient->layer && (size_t)s->head == head->h &&
+           (s->cross != 0) == gradient->cross;
+}
+
+/* scale dS of one row += that of what supervision asks of it. */
+static void supervise_row(const struct head *head, size_t i, float scale, float *x)
+{
+    const struct mh_attention *a = head->a;
+    const float *weights = head->scratch.weights + i * a->keys;
+    for (size_t n = 0; n < head->gradient->supervision_count; n++) {
+        const struct mh_supervision *s = &head->gradient->supervision[n];
+        if (!concerns(s, head))
+            continue;
+        const float *target = s->target + (head->b * a->queries + i) * a->keys;
+        float sum = 0.0f, factor = scale * head->gradient->factor * s->weight;
+        for (size_t j = 0; j < a->keys; j++)
+            sum += target[j];
+        for (size_t j = 0; j < a->keys; j++)
+            x[j] += factor * (sum * weights[j] - target[j]);
+    }
+}
+
 /* scale dS of one row, in place of dO Vᵀ. */
 static void differentiate_row(const struct head *head, size_t i)
 {
@@ -101,6 +127,7 @@ static void differentiate_row(const struct head *head, size_t i)
     float scale = mh_scale_of(a->scale_mode, a->scale, a->head_dim);
     for (size_t j = 0; j < a->keys; j++)
         x[j] = scale * weights[j] * (x[j] - (float)mean);
+    supervise_row(head, i, scale, x);
 }
 
 static void differentiate_scores(const struct head *head)
@@ -153,6 +180,34 @@ static void backward_head(const struct head *head)
     differentiate_scores(head);
     write_query(head);
     add_to_keys(head, &gradient->key, head->scratch.scores, &a->query, a->head_dim);
+}
+
+/* Σ t ln(t / P) of one row. */
+static double divergence(const float *target, const float *weights, size_t keys)
+{
+    const double least = 1e-37; /* a weight that rounded to 0 */
+    double sum = 0.0;
+    for (size_t j = 0; j < keys; j++)
+        if (target[j] > 0.0f)
+            sum += (double)target[j] * log((double)target[j] / fmax((double)weights[j], least));
+    return sum;
+}
+
+double mh_attention_divergence(const struct mh_attention *a, const struct mh_supervision *s,
+                               float *scratch)
+{
+    double sum = 0.0;
+    for (size_t b = 0; b < a->batch; b++) {
+        struct mh_range unpadded = mh_mask_unpadded(&a->mask, b, a->keys);
+        size_t map = (b * a->heads + (size_t)s->head) * a->queries;
+        for (size_t i = 0; i < a->queries; i++) {
+            struct mh_key_ranges ranges = mh_mask_ranges(&a->mask, unpadded, i, i, a->keys);
+            mh_row_copy(scratch, a->scores + (map + i) * a->keys, a->keys, &ranges, 0.0f);
+            mh_row_softmax(scratch, &ranges);
+            sum += divergence(s->target + (b * a->queries + i) * a->keys, scratch, a->keys);
+        }
+    }
+    return (double)s->weight * sum;
 }
 
 void mh_attention_backward(const struct mh_attention_gradient *gradient, float *scratch)

@@ -1,49 +1,69 @@
-/* One transformer block of a model that is being learned: forward keeps what backward needs. */
+/* One transformer block of a network that is being learned: forward keeps what backward needs.
+ *
+ *     self-attention, cross-attention if the layer has it, feed-forward: each a residual branch */
 #ifndef MH_BLOCK_GRADIENT_H
 #define MH_BLOCK_GRADIENT_H
 
 #include "multihead_train.h"
 
 #include "base/arena.h"
+#include "train/model_parameters.h"
 
-/* What every layer of a pass has in common. Rows R = B * T. */
+/* What every layer of a stack has in common in one pass. Rows R = B * T. */
 struct mh_block_training {
     const struct mh_network *network;
-    const struct mh_model_config *config; /* &network->model */
-    size_t batch, length;                 /* B, T */
-    struct mh_mask mask;
+    enum mh_stack_kind stack;
+    const float *parameters; /* of the whole network */
+    size_t batch, length;    /* B, T */
+    struct mh_mask mask;     /* for self-attention, unless a layer has its own */
     int32_t scale_mode;
     float scale;
     float attention_dropout, residual_dropout;
+    const struct mh_supervision *supervision; /* of this stack */
+    size_t supervision_count;
+    float factor; /* of what supervision adds */
+
+    /* Cross-attention: to keys and values of the memory [B, S, E]. NULL: the layers have none. */
+    const float *memory;
+    float *dmemory; /* [B, S, E], added to */
+    size_t memory_length;
+    struct mh_mask memory_mask;
+
     float *scratch; /* mh_block_training_scratch floats */
     size_t scratch_floats;
-    float *wide;   /* [R, max(E + 2 G D, F)] gradients inside a branch */
-    float *narrow; /* [R, E] */
+    float *wide;   /* gradients inside a branch: mh_block_training_wide floats */
+    float *narrow; /* [max(R, B * S), E] */
     float *branch; /* [R, E] */
 };
 
-/* What one layer keeps from forward to backward. */
+/* What an attention branch keeps from forward to backward. */
+struct mh_attention_kept {
+    float *norm, *output; /* [R, E] each, see mh_residual */
+    float *query;         /* [R, E + 2 G D], with keys and values; of cross-attention [R, E] */
+    float *key_value;     /* of cross-attention: [B * S, 2 G D] */
+    float *scores;        /* [B, H, T, S] */
+    float *heads;         /* [R, E] */
+};
+
 struct mh_block_kept {
-    float *attention_norm, *attention_output; /* [R, E] each, see mh_residual */
-    float *qkv;                               /* [R, E + 2 G D] */
-    float *scores;                            /* [B, H, T, T] */
-    float *heads;                             /* [R, E] */
-    float *ffn_norm, *ffn_output;             /* [R, E] each */
-    float *ffn_in, *ffn_hidden;               /* [R, F] before and after the activation */
+    struct mh_attention_kept self, cross;
+    float *ffn_norm, *ffn_output; /* [R, E] each */
+    float *ffn_in, *ffn_hidden;   /* [R, F] before and after the activation */
 };
 
 struct mh_block_kept mh_block_keep(const struct mh_block_training *training,
                                    struct mh_arena *arena);
 
-/* Floats of scratch. Reads the sizes alone. */
+/* Floats of scratch, and of `wide`. Read the sizes alone. */
 enum mh_status mh_block_training_scratch(const struct mh_block_training *training, size_t *floats,
                                          struct mh_error *error);
+size_t mh_block_training_wide(const struct mh_block_training *training);
 
-/* One layer: which parameters, its input [R, E] and its dropout seed. */
+/* One layer: which, its mask, its dropout seeds and its input [R, E]. */
 struct mh_block_layer {
-    const float *parameters; /* of the whole model */
     size_t layer;
-    uint32_t seed;
+    const struct mh_mask *mask;
+    uint32_t seed, cross_seed;
     const float *input;
     const struct mh_block_kept *kept;
 };
@@ -54,8 +74,12 @@ enum mh_status mh_block_training_forward(const struct mh_block_training *trainin
                                          struct mh_error *error);
 
 /* d [R, E]: in, the gradient by the output; out, by the input. Adds to `gradient`, that of the whole
- * model. */
+ * network, and to dmemory. */
 void mh_block_training_backward(const struct mh_block_training *training,
                                 const struct mh_block_layer *layer, float *d, float *gradient);
+
+/* Σ weight * KL of what supervision asks of this layer, as forward left it. */
+double mh_block_supervision(const struct mh_block_training *training,
+                            const struct mh_block_layer *layer);
 
 #endif

@@ -1,17 +1,27 @@
-/* Token and learned position embeddings while they are being learned: plain tables, which the tied
- * head reads as a mh_learned_linear stored [out, in]. */
+/* What the first block reads, while it is being learned: rows of a table or projected patches, and
+ * positions. */
 #ifndef MH_EMBEDDING_GRADIENT_H
 #define MH_EMBEDDING_GRADIENT_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "multihead_train.h"
 
-/* out [batch, length, width] = wte[tokens] + wpe[0 .. length), tokens [batch, length] < V. */
-void mh_learned_embedding_forward(float *out, const float *wte, const float *wpe,
-                                  const int32_t *tokens, size_t batch, size_t length, size_t width);
+/* A sequence of tokens, or of patches: one of the two is NULL. */
+struct mh_embedded {
+    const struct mh_network *network;
+    const float *parameters;
+    size_t batch, length;  /* B, T; of a classifier, with its class token */
+    const int32_t *tokens; /* [B, T] */
+    const float *patches;  /* [B, patches, P] */
+    float *scratch;        /* mh_embedding_scratch floats */
+};
 
-/* dwte[token] += and dwpe[position] += the rows of dy [batch, length, width]. */
-void mh_learned_embedding_backward(float *dwte, float *dwpe, const float *dy, const int32_t *tokens,
-                                   size_t batch, size_t length, size_t width);
+/* Floats of scratch. */
+size_t mh_embedding_scratch(const struct mh_embedded *embedded);
+
+/* out [B, T, E] = what + positions; with sinusoidal ones, what * sqrt(E) + them. */
+void mh_embedding_forward(const struct mh_embedded *embedded, float *out);
+
+/* Adds to `gradient`, that of the whole network, from dy [B, T, E]. */
+void mh_embedding_backward(const struct mh_embedded *embedded, const float *dy, float *gradient);
 
 #endif

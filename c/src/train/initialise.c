@@ -42,10 +42,10 @@ void mh_parameters_initialise(const struct mh_network *network, int32_t initiali
         uint64_t stream = mh_random_stream(seed, i, 0, 0);
         double variance = 2.0 / (double)(p.rows + p.columns);
         float *x = parameters + p.offset;
-        if (i < MH_PARAMETER_LAYERS)
+        if (p.start == MH_START_EMBEDDING)
             fill_normal(x, p.count, EMBEDDING_DEVIATION, stream);
-        else if (p.rows == 0)
-            fill(x, p.count, mh_parameter_is_norm_weight(network, i) ? 1.0f : 0.0f);
+        else if (p.start != MH_START_MATRIX)
+            fill(x, p.count, p.start == MH_START_ONE ? 1.0f : 0.0f);
         else if (initialisation == MH_XAVIER_NORMAL)
             fill_normal(x, p.count, sqrt(variance), stream);
         else

@@ -185,7 +185,7 @@ static enum mh_status read_parameters(const struct loaded *loaded, const mh_trai
     for (size_t i = 0; status == MH_OK && i < mh_parameter_count(&t->network); i++) {
         struct mh_place p = mh_parameter_place(&t->network, i);
         char name[MH_WEIGHT_NAME];
-        mh_weight_name(name, prefix, p.layer, p.suffix);
+        mh_weight_name(name, *p.prefix != '\0' ? p.prefix : prefix, p.layer, p.suffix);
         status = read_tensor(loaded, name, p.rows, p.columns, loaded->numbers + p.offset, error);
     }
     return status;

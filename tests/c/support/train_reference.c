@@ -3,7 +3,6 @@
 #include "base/random.h"
 #include "ops/dropout.h"
 #include "support/reference.h"
-#include "train/model_parameters.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,9 +75,8 @@ static double ref_scale(const struct mh_attention *a)
     return a->scale_mode == MH_SCALE_NONE ? 1.0 : 1.0 / sqrt((double)a->head_dim);
 }
 
-/* The weights of one row, before dropout; zeros if it sees no key. */
-static void ref_weights(const struct mh_attention *a, double *weights, const double *q,
-                        const double *k, size_t k_stride, size_t b, size_t h, size_t i)
+void ref_weights(const struct mh_attention *a, double *weights, const double *q, const double *k,
+                 size_t k_stride, size_t b, size_t h, size_t i)
 {
     const struct mh_mask *m = &a->mask;
     double sum = 0.0;
@@ -120,148 +118,4 @@ void ref_attention(const struct mh_attention *a, double *out, const double *q, s
         }
     }
     free(weights);
-}
-
-/* ===== Model ================================================================================ */
-
-struct ref_model {
-    const struct mh_network *network;
-    const struct mh_model_config *config; /* &network->model */
-    const struct mh_training_pass *pass;
-    const double *parameters;
-    size_t rows;
-    double *x, *inside, *wide, *heads, *branch; /* x, inside, heads, branch [R, E] */
-};
-
-static double *ref_numbers(size_t n)
-{
-    double *block = calloc(n, sizeof *block);
-    if (block == NULL)
-        abort();
-    return block;
-}
-
-static const double *ref_parameter(const struct ref_model *m, size_t index)
-{
-    return m->parameters + mh_parameter_place(m->network, index).offset;
-}
-
-static const double *ref_of_layer(const struct ref_model *m, size_t layer,
-                                  enum mh_layer_tensor tensor)
-{
-    return ref_parameter(m, mh_parameter_of_layer(layer, tensor));
-}
-
-static void ref_norm_rows(const struct ref_model *m, double *y, const double *x, size_t weight)
-{
-    size_t width = m->config->embed_dim;
-    for (size_t r = 0; r < m->rows; r++)
-        ref_layer_norm(y + r * width, x + r * width, ref_parameter(m, weight),
-                       ref_parameter(m, weight + 1), (double)m->config->norm_epsilon, width);
-}
-
-static void ref_attend(const struct ref_model *m, size_t layer)
-{
-    const struct mh_model_config *c = m->config;
-    size_t width = c->embed_dim, head = width / c->heads, row = width + 2 * c->kv_heads * head;
-    struct mh_attention a = {
-        .batch = m->pass->batch,
-        .queries = m->pass->length,
-        .keys = m->pass->length,
-        .heads = c->heads,
-        .kv_heads = c->kv_heads,
-        .head_dim = head,
-        .value_dim = head,
-        .scale_mode = m->pass->scale_mode,
-        .scale = m->pass->scale,
-        .mask = m->pass->mask,
-        .dropout = m->pass->attention_dropout,
-        .dropout_seed = mh_training_layer_seed(m->pass->dropout_seed, layer),
-    };
-    ref_linear(m->wide, m->inside, ref_of_layer(m, layer, MH_LAYER_QKV_WEIGHT),
-               ref_of_layer(m, layer, MH_LAYER_QKV_BIAS), m->rows, width, row, false);
-    ref_attention(&a, m->heads, m->wide, row, m->wide + width, row,
-                  m->wide + width + c->kv_heads * head, row);
-    ref_linear(m->branch, m->heads, ref_of_layer(m, layer, MH_LAYER_PROJECTION_WEIGHT),
-               ref_of_layer(m, layer, MH_LAYER_PROJECTION_BIAS), m->rows, width, width, false);
-}
-
-static void ref_feed_forward(const struct ref_model *m, size_t layer)
-{
-    const struct mh_model_config *c = m->config;
-    ref_linear(m->wide, m->inside, ref_of_layer(m, layer, MH_LAYER_FFN_IN_WEIGHT),
-               ref_of_layer(m, layer, MH_LAYER_FFN_IN_BIAS), m->rows, c->embed_dim, c->ffn_dim,
-               false);
-    for (size_t i = 0; i < m->rows * c->ffn_dim; i++)
-        m->wide[i] = ref_activation((enum mh_activation)c->activation, m->wide[i]);
-    ref_linear(m->branch, m->wide, ref_of_layer(m, layer, MH_LAYER_FFN_OUT_WEIGHT),
-               ref_of_layer(m, layer, MH_LAYER_FFN_OUT_BIAS), m->rows, c->ffn_dim, c->embed_dim,
-               false);
-}
-
-/* x = x + dropout(branch(LN(x))), or LN(x + dropout(branch(x))); branch 0 is attention, 1 the
- * feed-forward part. */
-static void ref_residual(const struct ref_model *m, size_t layer, size_t branch)
-{
-    const struct mh_training_pass *p = m->pass;
-    size_t width = m->config->embed_dim;
-    size_t norm =
-        mh_parameter_of_layer(layer, branch == 0 ? MH_LAYER_NORM1_WEIGHT : MH_LAYER_NORM2_WEIGHT);
-    bool pre = m->config->norm_position == MH_NORM_PRE;
-    memcpy(m->inside, m->x, m->rows * width * sizeof *m->x);
-    if (pre)
-        ref_norm_rows(m, m->inside, m->x, norm);
-    if (branch == 0)
-        ref_attend(m, layer);
-    else
-        ref_feed_forward(m, layer);
-    for (size_t r = 0; r < m->rows; r++)
-        ref_dropout(m->branch + r * width, width, p->residual_dropout,
-                    mh_training_layer_seed(p->dropout_seed, layer), r / p->length,
-                    m->config->heads + branch, r % p->length);
-    for (size_t i = 0; i < m->rows * width; i++)
-        m->x[i] += m->branch[i];
-    if (!pre)
-        ref_norm_rows(m, m->x, m->x, norm);
-}
-
-double ref_model_loss(const struct mh_network *network, const struct mh_training_pass *pass,
-                      const double *parameters)
-{
-    const struct mh_model_config *c = &network->model;
-    size_t rows = pass->batch * pass->length, narrow = rows * c->embed_dim;
-    size_t widest = 3 * c->embed_dim > c->ffn_dim ? 3 * c->embed_dim : c->ffn_dim;
-    struct ref_model m = {network,
-                          c,
-                          pass,
-                          parameters,
-                          rows,
-                          ref_numbers(narrow),
-                          ref_numbers(narrow),
-                          ref_numbers(rows * widest),
-                          ref_numbers(narrow),
-                          ref_numbers(narrow)};
-    double *logits = ref_numbers(rows * c->vocabulary);
-    const double *wte = ref_parameter(&m, MH_PARAMETER_WTE);
-    const double *wpe = ref_parameter(&m, MH_PARAMETER_WPE);
-    for (size_t i = 0; i < narrow; i++) {
-        size_t r = i / c->embed_dim, e = i % c->embed_dim;
-        m.x[i] = wte[(size_t)pass->tokens[r] * c->embed_dim + e] +
-                 wpe[r % pass->length * c->embed_dim + e];
-    }
-    for (size_t layer = 0; layer < c->layers; layer++) {
-        ref_residual(&m, layer, 0);
-        ref_residual(&m, layer, 1);
-    }
-    if (c->norm_position == MH_NORM_PRE)
-        ref_norm_rows(&m, m.x, m.x, mh_parameter_final_norm(network));
-    ref_linear(logits, m.x, wte, NULL, rows, c->embed_dim, c->vocabulary, true);
-    double loss = ref_cross_entropy(logits, pass->targets, rows, c->vocabulary);
-    free(m.x);
-    free(m.inside);
-    free(m.wide);
-    free(m.heads);
-    free(m.branch);
-    free(logits);
-    return loss;
 }

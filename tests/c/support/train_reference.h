@@ -31,8 +31,12 @@ void ref_attention(const struct mh_attention *a, double *out, const double *q, s
 void ref_dropout(double *x, size_t n, float probability, uint32_t seed, size_t a, size_t b,
                  size_t c);
 
+/* The weights of one row, before dropout; zeros if it sees no key. q and k are those of its head. */
+void ref_weights(const struct mh_attention *a, double *weights, const double *q, const double *k,
+                 size_t k_stride, size_t b, size_t h, size_t i);
+
 /* The mean loss of a network whose parameters, laid out as multihead_train.h says, are doubles;
- * those of the pass are not looked at. */
+ * those of the pass are not looked at. With what supervision adds, at factor 1 / places that count. */
 double ref_model_loss(const struct mh_network *network, const struct mh_training_pass *pass,
                       const double *parameters);
 
