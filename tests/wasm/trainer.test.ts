@@ -24,7 +24,7 @@ const SETTINGS: TrainerSettings = {
 };
 
 /** Each token comes twice as far again: what followed it the first time is the answer. */
-function repeated(stream: string): Batch {
+function repeated(stream: string): Batch & { readonly tokens: Int32Array } {
   const random = new Random(stream);
   const tokens = new Int32Array(8 * 16);
   const targets = new Int32Array(8 * 16).fill(-1);
@@ -127,7 +127,9 @@ describe.each(BUILDS)('%s: the trainer', (build) => {
     const trainer = await Trainer.create(NETWORK, SETTINGS, { build });
     const { tokens } = repeated('refused');
     expect(codeOf(() => trainer.step({ tokens, batch: 8 }))).toMatch(/^argument: nothing to learn from/);
-    expect(codeOf(() => trainer.step({ tokens, batch: 7 }))).toMatch(/^shape: batch is 7/);
+    expect(codeOf(() => trainer.step({ tokens, batch: 7 }))).toMatch(
+      /^shape: there are 128 values of tokens: that is no whole number of 7/,
+    );
     expect(codeOf(() => trainer.step({ tokens, targets: new Int32Array(3), batch: 8 }))).toMatch(/^shape: there are 3/);
     expect(codeOf(() => trainer.step({ tokens: Int32Array.of(12), targets: new Int32Array(2) }))).toMatch(/^shape/);
     expect(codeOf(() => trainer.probe({ tokens: Int32Array.of(12) }))).toMatch(/^argument: tokens\[0\] is 12/);
@@ -145,6 +147,117 @@ describe.each(BUILDS)('%s: the trainer', (build) => {
     expect(codeOf(() => new Trainer(engine, { ...NETWORK, heads: 3 }))).toMatch(/^shape: embed_dim 16/);
     const looks = await loadEngine({ build });
     expect(codeOf(() => new Trainer(looks, NETWORK))).toMatch(/^argument: this engine only looks/);
+  });
+});
+
+/** The target is the source backwards, after a start token 0; sources are 5, then 3 tokens long. */
+function backwards(stream: string): Batch {
+  const random = new Random(stream);
+  const batch: { source: Int32Array; tokens: Int32Array; targets: Int32Array } = {
+    source: Int32Array.from({ length: 16 * 5 }, () => random.between(1, 6)),
+    tokens: new Int32Array(16 * 5),
+    targets: new Int32Array(16 * 5).fill(-1),
+  };
+  const sourceLengths = Array.from({ length: 16 }, (_, b) => (b % 2 === 0 ? 5 : 3));
+  for (const [b, length] of sourceLengths.entries()) {
+    for (let t = 0; t < length; t++) {
+      const token = batch.source[b * 5 + length - 1 - t] ?? 0;
+      batch.targets[b * 5 + t] = token;
+      if (t + 1 < 5) batch.tokens[b * 5 + t + 1] = token;
+    }
+  }
+  return { ...batch, sourceLengths, batch: 16, causal: true };
+}
+
+/** Eight noisy patches of three numbers: the bits of the class. */
+function noisy(stream: string): Batch & { readonly targets: Int32Array } {
+  const random = new Random(stream);
+  const targets = Int32Array.from({ length: 16 }, () => random.between(0, 7));
+  const patches = Float32Array.from({ length: 16 * 8 * 3 }, (_, i) => {
+    const bit = ((targets[Math.floor(i / 24)] ?? 0) >> (i % 3)) & 1;
+    return bit - 0.5 + 2 * (random.unit() - 0.5);
+  });
+  return { patches, targets, batch: 16 };
+}
+
+describe.each(BUILDS)('%s: other networks', (build) => {
+  it('an encoder-decoder learns to turn words round, its cross-attention as asked', async () => {
+    const network = { layers: 1, heads: 2, embedDim: 32, vocabulary: 7, positions: 5 } as const;
+    const trainer = await Trainer.create(
+      { ...network, architecture: 'encoder-decoder' },
+      { seed: 1, learningRate: 1e-2, warmUp: 10, beta2: 0.98, clip: 1 },
+      { build },
+    );
+    expect(trainer.parameters.some(({ name }) => name === 'h.0.crossattention.c_attn.weight')).toBe(true);
+    const target = new Float32Array(16 * 5 * 5);
+    for (let b = 0; b < 16; b++) {
+      const length = b % 2 === 0 ? 5 : 3;
+      for (let t = 0; t < length; t++) target[(b * 5 + t) * 5 + length - 1 - t] = 1;
+    }
+    const supervision = [{ layer: 0, head: 1, cross: true, weight: 0.5, target }];
+    const first = trainer.step({ ...backwards('turn/0'), supervision });
+    for (let step = 1; step < 150; step++) trainer.step({ ...backwards(`turn/${step}`), supervision });
+    const held = trainer.evaluate({ ...backwards('held out'), supervision });
+    expect(first.supervision).toBeGreaterThan(10);
+    expect(held.supervision).toBeLessThan(0.5 * first.supervision);
+    expect(held.accuracy).toBeGreaterThan(0.9);
+    const probe = trainer.probe(backwards('held out'), { logits: true });
+    expect(probe.crossAttention?.length).toBe(16 * 2 * 5 * 5);
+    expect(probe.encoderAttention?.length).toBe(16 * 2 * 5 * 5);
+    // Batch entry 1, head 1, first query: the last of three words, and no padding.
+    const row = probe.crossAttention?.subarray(75, 80) ?? [];
+    expect(row[2]).toBeGreaterThan(0.5);
+    expect([row[3], row[4]]).toEqual([0, 0]);
+    trainer.dispose();
+  });
+
+  it.each([true, false])(
+    'a classifier learns from patches, class token %s, under shifted windows',
+    async (classToken) => {
+      const trainer = await Trainer.create(
+        {
+          architecture: 'classifier',
+          layers: 2,
+          heads: 2,
+          embedDim: 32,
+          vocabulary: 8,
+          positions: 9,
+          patchDim: 3,
+          classToken,
+          norm: 'pre',
+        },
+        { seed: 2, learningRate: 1e-2, warmUp: 10, beta2: 0.98, clip: 1 },
+        { build },
+      );
+      const places = Array.from({ length: 8 + Number(classToken) }, (_, i) => i);
+      const windows = [0, 2].map((shift) => places.map((i) => Math.floor((i + shift) / 4)));
+      const layerMasks = windows.map((blocks) => ({ queryBlocks: blocks, keyBlocks: blocks }));
+      const asked = classToken ? {} : { layerMasks };
+      for (let step = 0; step < 80; step++) trainer.step({ ...noisy(`noisy/${step}`), ...asked });
+      const held = { ...noisy('held out'), ...asked };
+      expect(trainer.evaluate(held).accuracy).toBeGreaterThan(0.9);
+      const { attention, logits, length } = trainer.probe(held, { logits: true });
+      expect(length).toBe(places.length);
+      expect(logits?.length).toBe(16 * 8);
+      if (!classToken) expect(attention[4]).toBe(0);
+      const again = await Trainer.create(trainer.network, {}, { build });
+      again.load(trainer.save());
+      expect(again.evaluate(held).loss).toBe(trainer.evaluate(held).loss);
+    },
+  );
+
+  it('says what is missing', async () => {
+    const sizes = { layers: 1, heads: 2, embedDim: 8, vocabulary: 7, positions: 5 } as const;
+    const translator = await Trainer.create({ ...sizes, architecture: 'encoder-decoder' }, {}, { build });
+    const { source, ...alone } = backwards('alone');
+    expect(codeOf(() => translator.step(alone))).toMatch(/^argument: source must be of type Int32Array/);
+    expect(codeOf(() => translator.step({ ...backwards('lengths'), sourceLengths: [1] }))).toMatch(
+      /^shape: sourceLengths has 1 values: it must have 16/,
+    );
+    const layerMasks = [{ causal: true }, {}];
+    expect(codeOf(() => translator.step({ ...backwards('masks'), layerMasks }))).toMatch(/^shape: layerMasks has 2/);
+    expect(codeOf(() => translator.modelConfig())).toMatch(/^unsupported/);
+    await expect(Trainer.create({ ...sizes, architecture: 'classifier' }, {}, { build })).rejects.toThrow(/patch_dim/);
   });
 });
 

@@ -1,7 +1,7 @@
 /**
  * multihead/train: networks that learn, in wasm. Beside `multihead`, from which engines that only look, errors and types come.
  */
-export type { Batch } from './batch.js';
+export type { Batch, Supervision } from './batch.js';
 export { loadTrainEngine } from './load.js';
 export type { Probe, ProbeOptions } from './probe.js';
 export type { Network, NetworkOptions, TrainerSettings } from './settings.js';

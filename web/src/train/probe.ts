@@ -15,6 +15,7 @@ export interface Probe {
   readonly layers: number;
   readonly batch: number;
   readonly heads: number;
+  /** T of the weights: of a classifier, with its class token. */
   readonly length: number;
   /** [L, B, H, T, T], weights after softmax; no dropout. */
   readonly attention: Float32Array;
@@ -23,9 +24,18 @@ export interface Probe {
   /** [L, B, H, names.head.length], such as the entropy of each head. */
   readonly headStatistics: Float32Array;
   readonly statisticNames: StatisticNames;
-  /** [B, T, V] */
+  /** S of an encoder-decoder's source. */
+  readonly sourceLength?: number;
+  /** [L, B, H, T, S] of an encoder-decoder. */
+  readonly crossAttention?: Float32Array;
+  /** [encoder layers, B, H, S, S] of an encoder-decoder. */
+  readonly encoderAttention?: Float32Array;
+  /** [B, T, V]; of a classifier [B, V]. */
   readonly logits?: Float32Array;
 }
+
+/** Results in wasm memory, by the names of `Probe`. */
+type Room = Readonly<Record<string, { readonly address: number; readonly length: number }>>;
 
 export function runProbe(
   engine: Engine,
@@ -35,75 +45,88 @@ export function runProbe(
   options: ProbeOptions,
 ): Probe {
   checkOptions('probe', options, { logits: true });
-  const { targets, ...asked } = batch;
-  const sizes = sizesOf(batch);
+  const { targets, supervision, ...asked } = batch;
+  const sizes = sizesOf(asked, network);
   const { memory, statisticNames } = engine;
-  const heads = network.layers * sizes.batch * network.heads;
-  const maps = heads * sizes.length * sizes.length;
-  const rows = heads * sizes.length * statisticNames.row.length;
-  const perHead = heads * statisticNames.head.length;
-  const logits = options.logits ? sizes.batch * sizes.length * network.vocabulary : 0;
   return memory.scope((scope) => {
-    const out = {
-      attention: scope.alloc(maps * 4),
-      scores: scope.alloc(maps * 4),
-      rows: scope.alloc(rows * 4),
-      heads: scope.alloc(perHead * 4),
-    };
-    const logitsOut = logits > 0 ? scope.alloc(logits * 4) : undefined;
-    const fields = batchFields(scope, asked, sizes, network);
+    const room = makeRoom(scope, lengthsOf(engine, network, sizes, options));
+    const scores = scope.alloc((room.attention?.length ?? 0) * 4);
+    const fields = batchFields(memory, scope, asked, sizes, network);
     const pass = scope.struct('mh_training_pass', {
       ...fields,
-      attention: out.attention,
-      scores: out.scores,
-      logits: logitsOut,
+      attention: room.attention?.address,
+      scores,
+      cross_attention: room.crossAttention?.address,
+      encoder_attention: room.encoderAttention?.address,
+      logits: room.logits?.address,
     });
     engine.check('mh_trainer_evaluate', trainer, pass, scope.struct('mh_training_result'));
-    measure(engine, scope, network, sizes, fields.mask as Fields, out);
+    measure(engine, scope, network, sizes, fields, scores, room);
+    const arrays = Object.entries(room).map(([name, { address, length }]) => [name, memory.floats(address, length)]);
     return {
       layers: network.layers,
       heads: network.heads,
-      ...sizes,
-      attention: memory.floats(out.attention, maps),
-      rowStatistics: memory.floats(out.rows, rows),
-      headStatistics: memory.floats(out.heads, perHead),
+      batch: sizes.batch,
+      length: sizes.queries,
       statisticNames,
-      ...(logitsOut !== undefined && { logits: memory.floats(logitsOut, logits) }),
+      ...(sizes.source > 0 && { sourceLength: sizes.source }),
+      ...(Object.fromEntries(arrays) as Pick<Probe, 'attention' | 'rowStatistics' | 'headStatistics'>),
     };
   });
 }
 
-interface Addresses {
-  readonly attention: number;
-  readonly scores: number;
-  readonly rows: number;
-  readonly heads: number;
+function lengthsOf(
+  { statisticNames }: Engine,
+  { architecture, layers, encoderLayers, heads, vocabulary }: Network,
+  { batch, length, queries, source }: BatchSizes,
+  options: ProbeOptions,
+): Record<string, number> {
+  const perHead = layers * batch * heads;
+  return {
+    attention: perHead * queries * queries,
+    rowStatistics: perHead * queries * statisticNames.row.length,
+    headStatistics: perHead * statisticNames.head.length,
+    ...(source > 0 && {
+      crossAttention: perHead * queries * source,
+      encoderAttention: encoderLayers * batch * heads * source * source,
+    }),
+    ...(options.logits && { logits: batch * (architecture === 'classifier' ? 1 : length) * vocabulary }),
+  };
 }
 
-/** The statistics of all layers: to `mh_statistics_compute`, whose masks are for each sequence, each layer is a call. */
+function makeRoom(scope: Scope, lengths: Readonly<Record<string, number>>): Room {
+  return Object.fromEntries(
+    Object.entries(lengths).map(([name, length]) => [name, { address: scope.alloc(length * 4), length }]),
+  );
+}
+
+/** The statistics of all layers, a call for each. */
 function measure(
   engine: Engine,
   scope: Scope,
   { layers, heads }: Network,
-  { batch, length }: BatchSizes,
-  mask: Fields,
-  out: Addresses,
+  { batch, queries }: BatchSizes,
+  fields: Fields,
+  scores: number,
+  room: Room,
 ): void {
-  const { row, head } = engine.statisticNames;
-  const maskAt = scope.struct('mh_mask', mask);
-  const perLayer = batch * heads;
+  const shared = scope.struct('mh_mask', fields.mask as Fields);
+  const own = fields.layer_masks as number | undefined;
+  const ofLayer = (name: string, layer: number) => {
+    const { address = 0, length = 0 } = room[name] ?? {};
+    return address + (length / layers) * layer * 4;
+  };
   for (let layer = 0; layer < layers; layer++) {
-    const before = layer * perLayer * 4;
     const statistics = scope.struct('mh_statistics', {
       batch,
       heads,
-      queries: length,
-      keys: length,
-      weights: out.attention + before * length * length,
-      scores: out.scores + before * length * length,
-      mask: maskAt,
-      row_statistics: out.rows + before * length * row.length,
-      head_statistics: out.heads + before * head.length,
+      queries,
+      keys: queries,
+      weights: ofLayer('attention', layer),
+      scores: scores + batch * heads * queries * queries * layer * 4,
+      mask: own === undefined ? shared : own + layer * engine.memory.sizeOf('mh_mask'),
+      row_statistics: ofLayer('rowStatistics', layer),
+      head_statistics: ofLayer('headStatistics', layer),
     });
     engine.check('mh_statistics_compute', statistics);
   }

@@ -3,8 +3,22 @@ import { MultiheadError } from '../core/errors.js';
 import type { Fields } from '../core/memory.js';
 import { checkOptions, type Known } from '../core/options.js';
 
-/** A decoder of GPT-2's layout (Radford et al. 2019), with its token embedding as head. */
+/** Sizes of a network, and what kind it is: see `c/include/multihead_train.h`, section 1. */
 export interface NetworkOptions {
+  /**
+   * `decoder`: GPT-2's layout (Radford et al. 2019), with its token embedding as head; with other masks than causal also
+   * BERT's. `encoder-decoder`: a source sequence, and a target that attends to it (Vaswani et al. 2017). `classifier`:
+   * patches to one class (Dosovitskiy et al. 2021). Default `decoder`.
+   */
+  readonly architecture?: 'decoder' | 'encoder-decoder' | 'classifier';
+  /** Layers of an encoder-decoder's encoder. Default: as `layers`. */
+  readonly encoderLayers?: number;
+  /** Numbers of a classifier's patch. */
+  readonly patchDim?: number;
+  /** A classifier reads a learned token before the patches instead of the mean over all of them. Default false. */
+  readonly classToken?: boolean;
+  /** Positions are sines and cosines instead of learned ones. Default false. */
+  readonly sinusoidal?: boolean;
   readonly layers: number;
   /** H; divides embedDim. */
   readonly heads: number;
@@ -14,9 +28,9 @@ export interface NetworkOptions {
   readonly embedDim: number;
   /** F. Default 4 E. */
   readonly ffnDim?: number;
-  /** V */
+  /** V; of a classifier, the number of classes. */
   readonly vocabulary: number;
-  /** Longest sequence. */
+  /** Longest sequence, with the class token. */
   readonly positions: number;
   /** Default `gelu-tanh`, GPT-2's. */
   readonly activation?: 'gelu' | 'gelu-tanh' | 'relu';
@@ -61,6 +75,11 @@ export interface TrainerSettings {
 }
 
 const NETWORK_OPTIONS: Known<NetworkOptions> = {
+  architecture: true,
+  encoderLayers: true,
+  patchDim: true,
+  classToken: true,
+  sinusoidal: true,
   layers: true,
   heads: true,
   kvHeads: true,
@@ -97,6 +116,11 @@ export type Network = Required<NetworkOptions>;
 export function completeNetwork(options: NetworkOptions): Network {
   checkOptions('the network', options, NETWORK_OPTIONS);
   return {
+    architecture: 'decoder',
+    encoderLayers: options.architecture === 'encoder-decoder' ? options.layers : 0,
+    patchDim: 0,
+    classToken: false,
+    sinusoidal: false,
     kvHeads: options.heads,
     ffnDim: 4 * options.embedDim,
     activation: 'gelu-tanh',
@@ -108,6 +132,12 @@ export function completeNetwork(options: NetworkOptions): Network {
 
 /** The config.json that goes with the file of a network, for `loadModel`: GPT-2's keys. */
 export function modelConfig(network: Network): Record<string, unknown> {
+  if (network.architecture !== 'decoder' || network.norm !== 'pre' || network.sinusoidal) {
+    throw new MultiheadError(
+      'unsupported',
+      'loadModel reads decoders with norms before the branches and learned positions; this network is another. A Trainer reads it.',
+    );
+  }
   return {
     model_type: 'gpt2',
     n_layer: network.layers,
@@ -137,6 +167,11 @@ export function networkFields(network: Network): Fields {
       norm_position: oneOf('norm', network.norm, ['pre', 'post']),
       norm_epsilon: network.normEpsilon,
     },
+    architecture: oneOf('architecture', network.architecture, ['decoder', 'encoder-decoder', 'classifier']),
+    encoder_layers: network.encoderLayers,
+    patch_dim: network.patchDim,
+    class_token: network.classToken,
+    sinusoidal: network.sinusoidal,
   };
 }
 

@@ -4,7 +4,7 @@ import { MultiheadError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import { requireShape } from '../core/tensor.js';
 import type { EngineOptions, Tensor } from '../core/types.js';
-import { BATCH, type Batch, batchFields, sizesOf } from './batch.js';
+import { type Batch, batchFields, sizesOf } from './batch.js';
 import { sharedTrainEngine } from './load.js';
 import { type Probe, type ProbeOptions, runProbe } from './probe.js';
 import {
@@ -25,6 +25,8 @@ export interface BatchResult {
   readonly accuracy: number;
   /** Places with a target. */
   readonly counted: number;
+  /** Σ weight · KL of supervised attention; 0 without. */
+  readonly supervision: number;
 }
 
 /** One learned tensor. */
@@ -253,7 +255,11 @@ export class Trainer {
     this.engine.memory.setFloats(address + offset * 4, values.data);
   }
 
-  /** The config.json of `save`'s file: GPT-2's keys, without the masks and tokens of a particular task. Pre-norm only: `loadModel` knows no other. */
+  /**
+   * The config.json of `save`'s file: GPT-2's keys, without the masks and tokens of a particular task.
+   *
+   * @throws {MultiheadError} `unsupported` for a network that `loadModel` does not know.
+   */
   modelConfig(): Record<string, unknown> {
     return modelConfig(this.network);
   }
@@ -297,16 +303,21 @@ export class Trainer {
   }
 
   #run(name: string, batch: Batch): BatchResult {
-    checkOptions('the batch', batch, BATCH);
     const address = this.#alive();
     const { memory } = this.engine;
     return memory.scope((scope) => {
-      const pass = scope.struct('mh_training_pass', batchFields(scope, batch, sizesOf(batch), this.network));
+      const sizes = sizesOf(batch, this.network);
+      const pass = scope.struct('mh_training_pass', batchFields(memory, scope, batch, sizes, this.network));
       const result = scope.struct('mh_training_result');
       this.engine.check(name, address, pass, result);
       const field = (of: string) => Number(memory.field('mh_training_result', result, of));
       const counted = field('counted');
-      return { loss: field('loss') / Math.max(counted, 1), accuracy: field('correct') / Math.max(counted, 1), counted };
+      return {
+        loss: field('loss') / Math.max(counted, 1),
+        accuracy: field('correct') / Math.max(counted, 1),
+        counted,
+        supervision: field('supervision'),
+      };
     });
   }
 
