@@ -215,8 +215,8 @@ static void test_embedding(void **unused)
     float *gradient = added_to(&pool, size), *dwte = gradient, *dwpe = gradient + V * E;
     double token_sum[V * E] = {0}, position_sum[P * E] = {0};
 
-    mh_embedding_forward(&embedded, y);
-    mh_embedding_backward(&embedded, dy, gradient);
+    mh_embedded_forward(&embedded, y);
+    mh_embedded_backward(&embedded, dy, gradient);
     for (size_t i = 0; i < B * T * E; i++) {
         size_t token = (size_t)tokens[i / E] * E + i % E, position = i / E % T * E + i % E;
         assert_true(y[i] == wte[token] + wpe[position]);

@@ -26,10 +26,10 @@ static const int32_t CLASSES[BATCH] = {6, 2};
 static struct mh_network network_of(int32_t architecture)
 {
     return (struct mh_network){.model = {.layers = LAYERS,
-                                         .heads = 4,
-                                         .kv_heads = 4,
-                                         .embed_dim = 8,
-                                         .ffn_dim = 10,
+                                         .heads = 2,
+                                         .kv_heads = 2,
+                                         .embed_dim = 4,
+                                         .ffn_dim = 5,
                                          .vocabulary = 7,
                                          .positions = 6,
                                          .activation = MH_ACTIVATION_GELU,
@@ -148,7 +148,7 @@ static void test_encoder_decoder_shared_keys_dropout(void **unused)
     (void)unused;
     struct mh_network network = network_of(MH_ENCODER_DECODER);
     struct mh_training_pass pass = translation();
-    network.model.kv_heads = 2;
+    network.model.kv_heads = 1;
     network.encoder_layers = 2;
     network.model.layers = 1;
     pass.attention_dropout = 0.2F;
@@ -202,8 +202,8 @@ static void test_supervision(void **unused)
     static const float alignment[BATCH * LENGTH * SOURCE] = {
         1, 0, 0, 0, 0, 1, 0, 0.5F, 0.5F, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0.2F, 0, 0, 1, 0};
     const struct mh_supervision asked[] = {
-        {.layer = 1, .head = 2, .weight = 0.7F, .target = diagonal},
-        {.layer = 0, .head = 3, .cross = 1, .weight = 1.5F, .target = alignment},
+        {.layer = 1, .head = 1, .weight = 0.7F, .target = diagonal},
+        {.layer = 0, .head = 1, .cross = 1, .weight = 1.5F, .target = alignment},
         {.layer = 0, .head = 0, .weight = 0.25F, .target = diagonal},
     };
     struct mh_network network = network_of(MH_ENCODER_DECODER);
@@ -223,7 +223,7 @@ static void test_supervision(void **unused)
 static void test_outputs(void **unused)
 {
     (void)unused;
-    enum { MAPS = LAYERS * BATCH * 4 * LENGTH * SOURCE, ENCODER = BATCH * 4 * SOURCE * SOURCE };
+    enum { MAPS = LAYERS * BATCH * 2 * LENGTH * SOURCE, ENCODER = BATCH * 2 * SOURCE * SOURCE };
     struct pool pool = {0};
     struct mh_network network = network_of(MH_ENCODER_DECODER);
     struct mh_training_pass pass = translation();
@@ -234,7 +234,7 @@ static void test_outputs(void **unused)
     run(&network, &pass, &pool);
     for (size_t row = 0; row < MAPS / SOURCE; row++) {
         const float *x = pass.cross_attention + row * SOURCE;
-        size_t b = row / (4 * LENGTH) % BATCH;
+        size_t b = row / (2 * LENGTH) % BATCH;
         assert_true(fabsf(x[0] + x[1] + x[2] - 1.0F) < 1e-6F);
         assert_true(b == 0 ? x[2] > 0.0F : x[2] == 0.0F);
     }

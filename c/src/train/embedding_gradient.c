@@ -75,7 +75,7 @@ static struct mh_learned_linear projection_of(const struct mh_embedded *e)
     };
 }
 
-size_t mh_embedding_scratch(const struct mh_embedded *e)
+size_t mh_embedded_scratch(const struct mh_embedded *e)
 {
     size_t positions = e->network->sinusoidal ? mh_size_mul(e->length, width_of(e)) : 0;
     if (e->network->architecture != MH_CLASSIFIER)
@@ -145,7 +145,7 @@ static void tokens_backward(const struct mh_embedded *e, const float *dy, float 
 
 /* ===== All of it ============================================================================ */
 
-void mh_embedding_forward(const struct mh_embedded *e, float *out)
+void mh_embedded_forward(const struct mh_embedded *e, float *out)
 {
     size_t width = width_of(e);
     if (e->patches != NULL)
@@ -160,7 +160,7 @@ void mh_embedding_forward(const struct mh_embedded *e, float *out)
                    e->length * width);
 }
 
-void mh_embedding_backward(const struct mh_embedded *e, const float *dy, float *gradient)
+void mh_embedded_backward(const struct mh_embedded *e, const float *dy, float *gradient)
 {
     size_t floats = e->length * width_of(e);
     if (e->patches != NULL)

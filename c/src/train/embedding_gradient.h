@@ -12,16 +12,16 @@ struct mh_embedded {
     size_t batch, length;  /* B, T; of a classifier, with its class token */
     const int32_t *tokens; /* [B, T] */
     const float *patches;  /* [B, patches, P] */
-    float *scratch;        /* mh_embedding_scratch floats */
+    float *scratch;        /* mh_embedded_scratch floats */
 };
 
 /* Floats of scratch. */
-size_t mh_embedding_scratch(const struct mh_embedded *embedded);
+size_t mh_embedded_scratch(const struct mh_embedded *embedded);
 
 /* out [B, T, E] = what + positions; with sinusoidal ones, what * sqrt(E) + them. */
-void mh_embedding_forward(const struct mh_embedded *embedded, float *out);
+void mh_embedded_forward(const struct mh_embedded *embedded, float *out);
 
 /* Adds to `gradient`, that of the whole network, from dy [B, T, E]. */
-void mh_embedding_backward(const struct mh_embedded *embedded, const float *dy, float *gradient);
+void mh_embedded_backward(const struct mh_embedded *embedded, const float *dy, float *gradient);
 
 #endif

@@ -116,10 +116,10 @@ static enum mh_status plan_shared(const struct pass_state *s, size_t *scratch, s
     if (status == MH_OK && has_encoder(s))
         status = mh_block_training_scratch(&s->encoder.training, &encoder, error);
     *scratch = mh_size_max(main, encoder);
-    *scratch = mh_size_max(*scratch, mh_embedding_scratch(&s->embedded));
+    *scratch = mh_size_max(*scratch, mh_embedded_scratch(&s->embedded));
     *scratch = mh_size_max(*scratch, mh_head_loss_scratch(width, classes, rows));
     if (has_encoder(s))
-        *scratch = mh_size_max(*scratch, mh_embedding_scratch(&s->source));
+        *scratch = mh_size_max(*scratch, mh_embedded_scratch(&s->source));
     if (s->pass->logits != NULL)
         *scratch = mh_size_max(*scratch, mh_learned_linear_scratch(width, classes, rows));
     *wide = mh_block_training_wide(&s->main.training);
@@ -252,13 +252,13 @@ static enum mh_status forward(struct pass_state *s, struct mh_error *error)
 {
     enum mh_status status = MH_OK;
     if (has_encoder(s)) {
-        mh_embedding_forward(&s->source, s->encoder.input);
+        mh_embedded_forward(&s->source, s->encoder.input);
         status = mh_stack_forward(&s->encoder, error);
         s->main.training.memory = mh_stack_output(&s->encoder);
     }
     if (status != MH_OK)
         return status;
-    mh_embedding_forward(&s->embedded, s->main.input);
+    mh_embedded_forward(&s->embedded, s->main.input);
     status = mh_stack_forward(&s->main, error);
     if (status == MH_OK && is_classifier(s))
         pool(s);
@@ -271,11 +271,11 @@ static void backward(const struct pass_state *s)
     if (has_encoder(s))
         memset(dmemory, 0, s->pass->batch * s->pass->source_length * width_of(s) * sizeof *dmemory);
     mh_stack_backward(&s->main, s->d, gradient);
-    mh_embedding_backward(&s->embedded, s->d, gradient);
+    mh_embedded_backward(&s->embedded, s->d, gradient);
     if (!has_encoder(s))
         return;
     mh_stack_backward(&s->encoder, dmemory, gradient);
-    mh_embedding_backward(&s->source, dmemory, gradient);
+    mh_embedded_backward(&s->source, dmemory, gradient);
 }
 
 static void write_outputs(const struct pass_state *s)
