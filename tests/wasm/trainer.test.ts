@@ -89,7 +89,9 @@ describe.each(BUILDS)('%s: the trainer', (build) => {
     expect(Math.max(...run.attention.map((x, i) => Math.abs(x - (probe.attention[i] ?? 9))))).toBeLessThan(1e-6);
     expect(Math.max(...(run.logits ?? []).map((x, i) => Math.abs(x - (probe.logits?.[i] ?? 9))))).toBeLessThan(1e-5);
     expect(probe.headStatistics.length).toBe(2 * 2 * probe.statisticNames.head.length);
-    expect(sameBits(probe.headStatistics, run.headStatistics)).toBe(true);
+    expect(Math.max(...run.headStatistics.map((x, i) => Math.abs(x - (probe.headStatistics[i] ?? 9))))).toBeLessThan(
+      1e-5,
+    );
     model.dispose();
   });
 
