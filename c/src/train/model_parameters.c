@@ -144,16 +144,16 @@ static struct stack stack_of(const struct mh_network *n, enum mh_stack_kind kind
     return main;
 }
 
-size_t mh_parameter_of_layer(const struct mh_network *n, enum mh_stack_kind kind, size_t layer,
+size_t mh_parameter_of_layer(const struct mh_network *n, enum mh_stack_kind stack, size_t layer,
                              enum mh_layer_tensor tensor)
 {
-    struct stack s = stack_of(n, kind);
+    struct stack s = stack_of(n, stack);
     return s.index + layer * s.tensors + (size_t)tensor;
 }
 
-size_t mh_parameter_final_norm(const struct mh_network *n, enum mh_stack_kind kind)
+size_t mh_parameter_final_norm(const struct mh_network *n, enum mh_stack_kind stack)
 {
-    struct stack s = stack_of(n, kind);
+    struct stack s = stack_of(n, stack);
     return s.index + s.layers * s.tensors;
 }
 
