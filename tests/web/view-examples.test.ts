@@ -28,7 +28,7 @@ describe('examples, in the model that comes with the page', () => {
       const state = withExample(defaultState, example);
       const tokens = await model.tokenize(text, { endToken: example.preset !== 'causal' });
       const result = await model.run(text, runOptions(state, tokens.length, model.info));
-      const [map] = shownMaps({ state, result, baseline: null, roundingError: null }, state);
+      const [map] = shownMaps({ state, result, baseline: null, roundingError: null, arrived: 0 }, state);
       const key = map && strongestKey(map, example.query, result.tokens.length);
       expect([result.tokens[example.query]?.text, result.tokens[key ?? -1]?.text]).toEqual(expected);
     },

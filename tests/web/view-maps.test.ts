@@ -14,7 +14,7 @@ async function answerFor(part: Partial<LensState> = {}): Promise<Answer> {
   const model = mockModel();
   const result = await model.run(text, runOptions(state, size, mockInfo));
   const baseline = await model.run(text, runOptions(uneditedState(state), size, mockInfo));
-  return { state, result, baseline, roundingError: null };
+  return { state, result, baseline, roundingError: null, arrived: 0 };
 }
 
 const rowOf = (data: Float32Array | Uint8Array, row: number) => [...data.subarray(row * size, (row + 1) * size)];

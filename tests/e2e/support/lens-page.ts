@@ -29,9 +29,9 @@ declare global {
 
 /** Runs in the page before its own scripts. */
 function listen(): void {
-  const asked = ({ text, model, mask, scale, temperature, ablations, replaced }: LensState) => {
+  const asked = ({ text, model, mask, scale, temperature, ablations, replaced, heads }: LensState) => {
     const painted = [...mask.painted].map(([scope, cells]) => [scope, ...cells]);
-    return JSON.stringify([text, model, { ...mask, painted }, scale, temperature, ablations, replaced]);
+    return JSON.stringify([text, model, { ...mask, painted }, scale, temperature, ablations, replaced, heads]);
   };
   window.heard = {
     answers: 0,

@@ -32,7 +32,7 @@ export function drawer(): (answer: Answer | null, state: LensState) => Drawing {
     drawn = wanted;
     drawing = answer
       ? {
-          maps: shownMaps(answer, state),
+          maps: mapsOr(drawing, answer, state),
           entropies: headEntropies(answer.result, unit),
           changeMax,
           deviation,
@@ -41,6 +41,12 @@ export function drawer(): (answer: Answer | null, state: LensState) => Drawing {
       : nothing;
     return drawing;
   };
+}
+
+/** Of a long text the maps of heads just selected are still to come: those before them stay, with their own names. */
+function mapsOr(before: Drawing, answer: Answer, state: LensState): readonly ShownMap[] {
+  const maps = shownMaps(answer, state);
+  return maps.length === 0 && before.size === answer.result.tokens.length ? before.maps : maps;
 }
 
 /** What takes a look at every weight of every head. */

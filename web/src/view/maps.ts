@@ -1,6 +1,7 @@
 /** From an answer to what is drawn: one map a head, or the average of several, with the entropy of its rows. Pure. */
-import type { RunResult } from '../core/types.js';
+import type { ChosenMaps, RunResult } from '../core/types.js';
 import { isMaskEdited, uneditedMask, visibleCells } from './mask.js';
+import { weightMax } from './pictures/colour.js';
 import type { EntropyUnit, EntropyValues, HeadRef } from './pictures/types.js';
 import type { Answer } from './session.js';
 import type { LensState } from './state.js';
@@ -10,6 +11,8 @@ export interface ShownMap {
   /** One head, or those that are averaged. */
   readonly heads: readonly HeadRef[];
   readonly weights: Float32Array;
+  /** A round number that no weight is above. */
+  readonly max: number;
   /** Weights without edits; null when nothing is edited. */
   readonly baseline: Float32Array | null;
   /** After scale and mask, −Infinity where hidden; an average has no scores. */
@@ -35,11 +38,18 @@ function maxEntropy(unit: EntropyUnit, keys: number): number {
   return unit === 'bits' ? Math.log2(keys) : Math.log(keys);
 }
 
-/** A head's `[T, T]` part of a `[L, H, T, T]` array; a view, not a copy. */
-function headMap(data: Float32Array, result: RunResult, { layer, head }: HeadRef): Float32Array {
+/** A head's `[T, T]` part of an array of maps of all heads, or of chosen ones; a view, not a copy. Null: not among them. */
+function headMap(
+  data: Float32Array | undefined,
+  chosen: ChosenMaps | undefined,
+  result: RunResult,
+  { layer, head }: HeadRef,
+): Float32Array | null {
+  if (!data) return null;
   const cells = result.tokens.length ** 2;
-  const start = (layer * result.heads + head) * cells;
-  return data.subarray(start, start + cells);
+  const isThis = (place: HeadRef) => place.layer === layer && place.head === head;
+  const at = chosen ? chosen.heads.findIndex(isThis) : layer * result.heads + head;
+  return at < 0 ? null : data.subarray(at * cells, (at + 1) * cells);
 }
 
 function column(names: readonly string[], name: string): number {
@@ -100,15 +110,19 @@ function mean(maps: readonly Float32Array[]): Float32Array {
 const union = (masks: readonly Uint8Array[]): Uint8Array =>
   Uint8Array.from(masks[0] ?? [], (_, cell) => (masks.some((mask) => mask[cell] === 1) ? 1 : 0));
 
-function singleMap({ state, result, baseline }: Answer, head: HeadRef, unit: EntropyUnit): ShownMap {
+/** Null if the answer has no map of this head: of a long text it has only those that were selected then. */
+function singleMap({ state, result, baseline }: Answer, head: HeadRef, unit: EntropyUnit): ShownMap | null {
+  const weights = headMap(result.attention, result.chosenAttention, result, head);
+  if (!weights) return null;
   const visible = visibleCells(state.mask, result.tokens.length, head);
   const unedited = isMaskEdited(state.mask) && visibleCells(uneditedMask(state.mask), result.tokens.length, head);
   return {
     heads: [head],
-    weights: headMap(result.attention, result, head),
-    baseline: baseline && headMap(baseline.attention, baseline, head),
-    scores: result.scores ? headMap(result.scores, result, head) : null,
-    rawScores: result.rawScores ? headMap(result.rawScores, result, head) : null,
+    weights,
+    max: weightMax(weights),
+    baseline: baseline && headMap(baseline.attention, baseline.chosenAttention, baseline, head),
+    scores: headMap(result.scores, result.chosenStages, result, head),
+    rawScores: headMap(result.rawScores, result.chosenStages, result, head),
     visible,
     everVisible: unedited ? union([visible, unedited]) : visible,
     rowEntropy: engineRowEntropy(result, head, unit),
@@ -122,6 +136,7 @@ function averageMap(maps: readonly ShownMap[], size: number, unit: EntropyUnit):
   return {
     heads: maps.flatMap((map) => map.heads),
     weights,
+    max: weightMax(weights),
     baseline: baselines.length > 0 ? mean(baselines) : null,
     scores: null,
     rawScores: null,
@@ -138,7 +153,7 @@ export function shownMaps(
 ): readonly ShownMap[] {
   const { layers, heads: count } = answer.result;
   const existing = heads.filter(({ layer, head }) => layer < layers && head < count);
-  const maps = existing.map((head) => singleMap(answer, head, unit));
+  const maps = existing.map((head) => singleMap(answer, head, unit)).filter((map) => map !== null);
   return maps.length > 1 && combine === 'average' ? [averageMap(maps, answer.result.tokens.length, unit)] : maps;
 }
 
@@ -157,7 +172,7 @@ export function strongestKey(map: ShownMap, query: number, size: number): number
 }
 
 /**
- * The largest distance of any row's sum from 1, over all layers and heads, in float64. A row may be empty only if the
+ * The largest distance of any row's sum from 1, over all maps of a result, in float64. A row may be empty only if the
  * engine says that it saw no key: one empty row more or less than that has lost its sum, and is 1 off.
  */
 export function rowSumDeviation(result: RunResult): number {
@@ -171,7 +186,8 @@ export function rowSumDeviation(result: RunResult): number {
     // A sum that is no number stays one: Math.max keeps NaN.
     else worst = Math.max(worst, Math.abs(sum - 1));
   }
-  return empty === result.maskedRows ? worst : Math.max(worst, 1);
+  // Of chosen maps, the other rows without a key are not among these.
+  return result.chosenAttention || empty === result.maskedRows ? worst : Math.max(worst, 1);
 }
 
 /** The probability of a token at the first position whose logits are there: softmax of that row. Null if there is none. */

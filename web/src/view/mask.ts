@@ -71,17 +71,47 @@ function hides(mask: Mask, scope: Scope, cell: CellRef): boolean {
   return mask.painted.get(scope)?.get(code) ?? mask.painted.get('all')?.get(code) ?? unpaintedHides(mask, cell);
 }
 
+/** The same as `presetHides`, for a whole row: texts of thousands of tokens have millions of cells. */
+function hideByPreset({ preset, window, prefix }: Mask, row: Uint8Array, query: number): void {
+  switch (preset) {
+    case 'none':
+      break;
+    case 'causal':
+      row.fill(1, query + 1);
+      break;
+    case 'window':
+      row.fill(1, 0, Math.max(0, query - Math.floor(window)));
+      row.fill(1, query + Math.floor(window) + 1);
+      break;
+    case 'prefix':
+      row.fill(1, Math.max(query + 1, prefix));
+      break;
+  }
+}
+
 /** `[size, size]`, 1 where the head hides the key. */
 function hiddenCells(mask: Mask, size: number, scope: Scope): Uint8Array {
   const hidden = new Uint8Array(size * size);
-  for (let query = 0; query < size; query++)
-    for (let key = 0; key < size; key++) hidden[query * size + key] = hides(mask, scope, { query, key }) ? 1 : 0;
+  const padded = mask.padding.filter((key) => key < size);
+  for (let query = 0; query < size; query++) {
+    const row = hidden.subarray(query * size, (query + 1) * size);
+    hideByPreset(mask, row, query);
+    for (const key of padded) row[key] = 1;
+  }
+  for (const layer of scope === 'all' ? ['all' as const] : ['all' as const, scope]) {
+    for (const [code, isHidden] of mask.painted.get(layer) ?? []) {
+      const { query, key } = cellOf(code);
+      if (query < size && key < size) hidden[query * size + key] = isHidden ? 1 : 0;
+    }
+  }
   return hidden;
 }
 
 /** `[size, size]`, 1 where the head may look. */
 export function visibleCells(mask: Mask, size: number, head: HeadRef): Uint8Array {
-  return hiddenCells(mask, size, scopeOf(head)).map((hidden) => 1 - hidden);
+  const cells = hiddenCells(mask, size, scopeOf(head));
+  for (let cell = 0; cell < cells.length; cell++) cells[cell] = 1 - (cells[cell] as number);
+  return cells;
 }
 
 /** The mask without padding and paint: what "before" means in a comparison. */

@@ -119,6 +119,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   #explored = false;
   #composing = false;
   #adding = false;
+  #chipsFrom: number | null = null;
   #tab: Tab = 'mask';
   #narrow = true;
   #message = '';
@@ -131,6 +132,8 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   /** When the oldest change that is not on screen yet was made. */
   #changedAt: number | null = null;
   #latency: number | null = null;
+  /** Of it, from the answer on. */
+  #drawTime: number | null = null;
   #timed: Answer | null = null;
   /** Milliseconds of the engine's last runs, the newest last. */
   #runTimes: readonly number[] = [];
@@ -227,6 +230,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     if (wanted !== before) this.#message = '';
     this.#state = this.#fit(wanted);
     if (this.#state === before) return;
+    if (this.#state.query !== before.query) this.#chipsFrom = null;
     if (asksAnew(before, this.#state)) {
       if (this.#session.answer) this.#changedAt ??= performance.now();
       // The answer comes within a frame as a rule: one rendering for both. Fields show their own change at once.
@@ -408,16 +412,18 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     if (answer === null || answer === this.#told) return;
     this.#told = answer;
     this.#dispatch('multihead-answer', { answer });
-    this.#measure();
+    this.#measure(answer);
   }
 
   /** From the oldest change that this picture is the first to show, to the end of the frame that shows it. */
-  #measure(): void {
+  #measure(answer: Answer): void {
     const since = this.#changedAt;
     this.#changedAt = null;
     if (since === null) return;
     afterPaint(() => {
-      this.#latency = performance.now() - since;
+      const shown = performance.now();
+      this.#latency = shown - since;
+      this.#drawTime = shown - answer.arrived;
       this.#renderIn(patience);
     });
   }
@@ -425,7 +431,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   /* -------------------------------------------------------------------------------------------------- Render */
 
   #context(): LensContext {
-    const { answer, model, status } = this.#session;
+    const { answer, model, overview, status } = this.#session;
     const drawing = this.#draw(answer, this.#state);
     const pointed = pointedCell(drawing, this.#pointer, this.#state.query);
     const t = translator(this.language);
@@ -434,16 +440,19 @@ export class MultiheadLens extends LitElement implements SessionOwner {
       state: this.#state,
       model,
       answer,
+      overview,
       status,
       pointed,
       row: shownRow(drawing, pointed, this.#state.query),
       message: this.#status(t),
       latency: this.#latency,
+      drawTime: this.#drawTime,
       runTimes: this.#runTimes,
       narrow: this.#narrow,
       explored: this.#explored,
       composing: this.#composing,
       adding: this.#adding,
+      chipsFrom: this.#chipsFrom,
       t,
       words: this.words,
       set: (change) => this.change(change),
@@ -455,6 +464,10 @@ export class MultiheadLens extends LitElement implements SessionOwner {
       retry: () => this.#session.retry(),
       compose: (on) => {
         this.#composing = on;
+        this.requestUpdate();
+      },
+      showChips: (from) => {
+        this.#chipsFrom = from;
         this.requestUpdate();
       },
       setAdding: (on) => {

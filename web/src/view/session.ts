@@ -5,9 +5,10 @@
  * Several lenses may share one model, so that each queues here instead of calling `model.runLatest`, where the request
  * of one would take the place of another's.
  */
-import type { Model, ModelSession, Precision, RunResult, Token } from '../core/types.js';
+import type { Model, ModelInfo, ModelSession, Precision, RunResult, Token } from '../core/types.js';
 import { isCausal, isMaskEdited, type Remap, tokenRemap } from './mask.js';
-import { isEdited, type LensState, runOptions, uneditedState } from './state.js';
+import { type Overview, overviewOf, overviewOptions } from './overview.js';
+import { asksAnew, isEdited, isLong, type LensState, runOptions, uneditedState } from './state.js';
 
 export interface LoadedBytes {
   readonly loaded: number;
@@ -28,6 +29,8 @@ export interface Answer {
   readonly baseline: RunResult | null;
   /** With int8 layers: the largest difference of an attention weight in `result` from the same run in f32. Else null. */
   readonly roundingError: number | null;
+  /** When the result was here, as `performance.now()`. */
+  readonly arrived: number;
 }
 
 export interface SessionOwner {
@@ -62,11 +65,24 @@ function largestDifference(a: Float32Array, b: Float32Array): number {
 /** Does the run itself depend on token positions? Then they must follow the text before it, else they may after. */
 const hasPositions = ({ mask, replaced }: LensState): boolean => isMaskEdited(mask) || replaced !== null;
 
+/** May a text have so many tokens that it counts as long? Its bytes are the most it can have, and the special ones. */
+const mayBeLong = ({ text }: LensState, info: ModelInfo): boolean =>
+  isLong(Math.min(3 * text.length + 2, info.positions), info);
+
+/** Are all maps other ones, and not only others chosen of them? */
+const asksForAllAnew = (before: LensState, after: LensState): boolean =>
+  asksAnew({ ...before, heads: after.heads }, after);
+
+/** Milliseconds without a question after which the small pictures of a long text are worth a run of their own. */
+const idleTime = 300;
+
 export class Session {
   status: Status = { kind: 'loading', loaded: 0, total: 0 };
   /** The newest answer; null for an empty text and before the first. */
   answer: Answer | null = null;
   model: Model | null = null;
+  /** Of a long text: all heads in little, as they were at some answer not long ago; null for others. */
+  overview: Overview | null = null;
 
   readonly #owner: SessionOwner;
   readonly #supply: ModelSupply;
@@ -76,7 +92,8 @@ export class Session {
   #tokens: readonly number[] | null = null;
   /** The text they were made of before a run. */
   #tokensOf: string | null = null;
-  #baseline: Answer | null = null;
+  #baseline: { readonly state: LensState; readonly result: RunResult } | null = null;
+  #looking: ReturnType<typeof setTimeout> | undefined;
   #busy = false;
   #stale = false;
   /** What was computed for the last answer, with edits and without, from which the next goes on. */
@@ -92,6 +109,7 @@ export class Session {
   /** The owner's state has changed. A model that could not be loaded waits for `retry`, or for another model. */
   refresh(): void {
     this.#stale = true;
+    clearTimeout(this.#looking);
     const { model, precision } = this.#owner.state;
     const asked = this.#address === model && this.#precision === precision;
     const failed = this.status.kind === 'failed' && this.model === null && asked;
@@ -113,6 +131,7 @@ export class Session {
 
   /** No more calls to the owner. The model stays loaded for others. */
   close(): void {
+    clearTimeout(this.#looking);
     this.#closed = true;
     this.#resting = true;
     this.#endSessions();
@@ -131,16 +150,20 @@ export class Session {
     const first = this.#closed || this.status.kind === 'loading';
     this.#closed = false;
     if (first || this.#stale) this.refresh();
+    else this.#lookOverSoon();
   }
 
-  async #work(): Promise<void> {
+  /** Does one thing first, then answers until nothing is asked any more. */
+  async #work(first?: () => Promise<void>): Promise<void> {
     this.#busy = true;
     try {
+      await first?.();
       while (this.#stale && !this.#closed && !this.#resting) await this.#answer();
     } catch (error) {
       this.#set({ kind: 'failed', error });
     } finally {
       this.#busy = false;
+      this.#lookOverSoon();
     }
   }
 
@@ -149,19 +172,43 @@ export class Session {
     if (this.#owner.state.text.trim() === '') {
       this.#stale = false;
       this.answer = null;
+      this.overview = null;
       this.#set({ kind: 'ready' });
       return;
     }
-    if (hasPositions(this.#owner.state) && !(await this.#tokenise(model))) return;
+    const needsSize = hasPositions(this.#owner.state) || mayBeLong(this.#owner.state, model.info);
+    if (needsSize && !(await this.#tokenise(model))) return;
     const { state } = this.#owner;
     this.#stale = false;
-    const size = this.#tokens?.length ?? 0;
+    const size = needsSize ? (this.#tokens?.length ?? 0) : 0;
     const result = await this.#sessionsOn(model).edited.run(state.text, runOptions(state, size, model.info));
     if (!hasPositions(state) && this.#reads(state)) this.#follow(result.tokens);
     const baseline = isEdited(state) ? await this.#unedited(model, state, size) : null;
     const roundingError = await this.#roundingError(state, size, result);
-    this.answer = { state, result, baseline, roundingError };
+    this.answer = { state, result, baseline, roundingError, arrived: performance.now() };
+    if (!result.chosenAttention) this.overview = null;
     this.#set({ kind: 'ready' });
+  }
+
+  /** Asks for all heads of a long text in little, when nothing else is asked for a while. */
+  #lookOverSoon(): void {
+    clearTimeout(this.#looking);
+    const { answer } = this;
+    if (!answer?.result.chosenAttention) return;
+    if (this.overview && !asksForAllAnew(this.overview.of, answer.state)) return;
+    this.#looking = setTimeout(() => {
+      if (!this.#busy && !this.#closed && !this.#resting) void this.#work(() => this.#lookOver(answer));
+    }, idleTime);
+  }
+
+  async #lookOver({ state, result: { tokens } }: Answer): Promise<void> {
+    const { model } = this;
+    if (!model) return;
+    const size = tokens.length;
+    const options = overviewOptions(runOptions(state, size, model.info), size);
+    const result = await this.#sessionsOn(model).edited.run(state.text, options);
+    this.overview = overviewOf(result, state);
+    this.#set(this.status);
   }
 
   async #loaded({ model: address, precision }: LensState): Promise<Model> {
@@ -171,6 +218,7 @@ export class Session {
     this.#precision = precision;
     this.model = null;
     this.#baseline = null;
+    this.overview = null;
     this.#set({ kind: 'loading', loaded: 0, total: 0 });
     this.model = await this.#supply.acquire(address, precision, (bytes) => {
       if (wanted() && this.model === null) this.#set({ kind: 'loading', ...bytes });
@@ -221,10 +269,13 @@ export class Session {
   }
 
   async #unedited(model: Model, state: LensState, size: number): Promise<RunResult> {
-    if (this.#baseline && sameBaseline(this.#baseline.state, state)) return this.#baseline.result;
+    const known = this.#baseline;
+    const hasMaps = !known?.result.chosenAttention || known.state.heads === state.heads;
+    if (known && hasMaps && sameBaseline(known.state, state)) return known.result;
     const unedited = uneditedState(state);
-    const result = await this.#sessionsOn(model).unedited.run(state.text, runOptions(unedited, size, model.info));
-    this.#baseline = { state: unedited, result, baseline: null, roundingError: null };
+    const options = { ...runOptions(unedited, size, model.info), stages: false };
+    const result = await this.#sessionsOn(model).unedited.run(state.text, options);
+    this.#baseline = { state: unedited, result };
     return result;
   }
 

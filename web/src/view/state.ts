@@ -226,22 +226,35 @@ export function fitToModel(
   return { state: { ...state, heads: heads.length > 0 ? heads : [{ layer: 0, head: 0 }], ablations }, changed: true };
 }
 
-/** Does the engine have to answer anew? */
+/** Does the engine have to answer anew? Scores, and of a long text the weights too, are those of the selected heads. */
 export const asksAnew = (before: LensState, after: LensState): boolean =>
-  (['text', 'model', 'mask', 'scale', 'temperature', 'precision', 'ablations', 'replaced'] as const).some(
+  (['text', 'model', 'mask', 'scale', 'temperature', 'precision', 'ablations', 'replaced', 'heads'] as const).some(
     (name) => before[name] !== after[name],
   );
 
+interface ModelSize {
+  readonly layers: number;
+  readonly heads: number;
+}
+
+/** So many numbers of all maps together are handed over at each keystroke; 16 MB. */
+const mostNumbers = 4 * 1024 * 1024;
+
+/** Is a text so long that only the maps of the selected heads are asked for? */
+export const isLong = (size: number, { layers, heads }: ModelSize): boolean => layers * heads * size ** 2 > mostNumbers;
+
 /** What the engine is asked for a text of `size` tokens. */
-export function runOptions(state: LensState, size: number, model: { layers: number; heads: number }): RunOptions {
+export function runOptions(state: LensState, size: number, model: ModelSize): RunOptions {
   const causal = isCausal(state.mask);
+  const chosen = { heads: state.heads.filter(({ layer, head }) => layer < model.layers && head < model.heads) };
   const replaced = !causal && state.replaced !== null && state.replaced < size ? [state.replaced] : [];
   return {
     mask: engineMask(state.mask, size, model),
     scale: state.scale,
     temperature: state.temperature,
     ablate: state.ablations,
-    stages: true,
+    attention: isLong(size, model) ? chosen : 'all',
+    stages: chosen,
     // A painted mask is no longer `causal` to the engine, so the end token must be said.
     endToken: !causal,
     maskTokens: replaced,

@@ -22,6 +22,8 @@ export const en = {
   'token.weight': 'gets {{weight}}',
   'token.moreOver_one': '1 more over the limit, left out',
   'token.moreOver_other': '{{count}} more over the limit, left out',
+  'token.before': 'Show the tokens before: {{count}}',
+  'token.after': 'Show the tokens after: {{count}}',
   'token.clickLook': 'Click to look from it',
   'token.clickRelease': 'Click to let go of it',
   'token.clickReplace': 'Click to replace it by [MASK]',
@@ -35,6 +37,7 @@ export const en = {
   'heads.adding': 'Select several',
   'heads.addingHint': 'or hold Shift',
   'heads.change': 'Colours from −{{max}} to +{{max}}, the same for all heads',
+  'heads.overview': 'Long text: one row in {{every}}, and in each pixel the strongest of {{every}} keys',
   'heads.average': 'average',
   'heads.side': 'side by side',
   'heads.averageOf': 'Average of {{heads}}',
@@ -173,6 +176,8 @@ export const en = {
   'proof.heads': 'layers × heads',
   'proof.compute': 'compute',
   'proof.pixels': 'key to pixels',
+  'proof.stages': 'of it',
+  'proof.stagesOf': 'tokens {{tokens}} · forward pass {{pass}} · transfer {{transfer}} · drawing {{draw}} ms',
   'proof.engine': 'engine',
   'proof.relaxed-simd': 'wasm, relaxed SIMD',
   'proof.simd128': 'wasm, SIMD',
@@ -194,6 +199,8 @@ export const en = {
   'proof.computeNote_other':
     'The engine’s forward pass with its statistics, measured inside the engine’s thread: median of the last {{count}} runs.',
   'proof.pixelsNote': 'From the last change to the end of the frame that shows it.',
+  'proof.stagesNote':
+    'The last change: making tokens, the forward pass with its statistics, the way to the worker and back, and drawing until the frame is done.',
   'proof.engineNote':
     'C compiled to WebAssembly, running in this browser. Nothing is sent anywhere. More than one thread needs a server that isolates the page (COOP, COEP).',
   'proof.sumsNote':

@@ -104,6 +104,11 @@ export class MapSurface {
     return this.#parts.frame.isConnected;
   }
 
+  /** Cells per side of a drawn square. */
+  get bin(): number {
+    return this.#drawn?.layout.bin ?? 1;
+  }
+
   /** Lays out and draws a picture. Nothing is drawn while the host has no width. */
   redraw(picture: MapPicture): void {
     const { theme, width } = this.#surroundings;

@@ -253,6 +253,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
         <button type="button" aria-label=${words('zoomIn')} title=${words('zoomIn')} @click=${() => this.#zoomStep(ZOOM_STEP)}>+</button>
         <button type="button" @click=${() => this.#zoomFit()}>${words('zoomFit')}</button>
       </div>
+      <div class="caption binned"></div>
       <div class="caption">${caption}</div>
     </div>`;
   }
@@ -293,8 +294,17 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
   }
 
   #mark(): void {
+    this.#sayBinned();
     this.#surface?.mark(this.#lit, this.selectedQuery);
     this.#showTip();
+  }
+
+  /** Where cells are smaller than pixels, what a pixel shows. */
+  #sayBinned(): void {
+    const note = this.renderRoot.querySelector('.binned');
+    const bin = this.#surface?.bin ?? 1;
+    const text = bin > 1 ? this.words('mapBinned', { bin }) : '';
+    if (note && note.textContent !== text) note.textContent = text;
   }
 
   #showTip(): void {

@@ -1,7 +1,9 @@
 /** What shows that the numbers are real: sums, times, the engine that made them. */
 import { html, nothing, type TemplateResult } from 'lit';
-import type { Model, RunResult } from '../../core/types.js';
+import type { Model } from '../../core/types.js';
 import { formatError, formatMilliseconds, formatTiny } from '../format.js';
+import type { Translate } from '../i18n/index.js';
+import type { Answer } from '../session.js';
 import type { LensContext } from './context.js';
 
 interface Fact {
@@ -18,14 +20,16 @@ export function proof(lens: LensContext): TemplateResult {
       <h2 id="proof-title">${t('proof')}</h2>
       ${
         answer && model
-          ? html`<dl>${facts(lens, answer.result, model).map(({ name, value, title }) => html`<div title=${title}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+          ? html`<dl>${facts(lens, answer, model).map(({ name, value, title }) => html`<div title=${title}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
           : nothing
       }
     </section>
   `;
 }
 
-function facts({ deviation, latency, runTimes, t }: LensContext, result: RunResult, model: Model): readonly Fact[] {
+function facts(lens: LensContext, answer: Answer, model: Model): readonly Fact[] {
+  const { deviation, drawTime, latency, runTimes, t } = lens;
+  const { result } = answer;
   const ms = (value: number) => t('proof.ms', { value: formatMilliseconds(value) });
   const fact = (name: ProofName, value: string, values: Readonly<Record<string, number>> = {}): Fact => ({
     name: t(`proof.${name}`),
@@ -37,6 +41,7 @@ function facts({ deviation, latency, runTimes, t }: LensContext, result: RunResu
     fact('heads', `${result.layers} × ${result.heads}`),
     fact('compute', ms(median(runTimes)), { count: runTimes.length }),
     fact('pixels', latency === null ? '–' : ms(latency)),
+    ...(drawTime === null ? [] : [fact('stages', stages(answer, drawTime, t))]),
     fact(
       'engine',
       `${t(`proof.${result.build}`)}, ${t(`proof.${model.thread}`)}, ${t('proof.threads', { count: model.threads })}`,
@@ -49,7 +54,27 @@ function facts({ deviation, latency, runTimes, t }: LensContext, result: RunResu
   ];
 }
 
-type ProofName = 'tokens' | 'heads' | 'compute' | 'pixels' | 'engine' | 'sums' | 'finite' | 'masked' | 'compressed';
+type ProofName =
+  | 'tokens'
+  | 'heads'
+  | 'compute'
+  | 'pixels'
+  | 'stages'
+  | 'engine'
+  | 'sums'
+  | 'finite'
+  | 'masked'
+  | 'compressed';
+
+/** Where the time of the last change went. */
+function stages({ result: { times } }: Answer, drawTime: number, t: Translate): string {
+  return t('proof.stagesOf', {
+    tokens: formatMilliseconds(times.tokenize),
+    pass: formatMilliseconds(times.forward),
+    transfer: formatMilliseconds(times.prepare + times.results + times.transfer),
+    draw: formatMilliseconds(drawTime),
+  });
+}
 
 /** The middle of some numbers; the upper of two. */
 function median(values: readonly number[]): number {

@@ -71,7 +71,7 @@ function cell(lens: LensContext, pointed: PointedCell): TemplateResult {
       <dd>${formatNumber(exact.rowEntropy)} ${unitName(exact.entropyUnit, lens.words)}</dd>
     </dl>
     ${exact.masked ? html`<p class="note">${t('reading.masked')}</p>` : nothing}
-    ${exact.rawScore === null ? html`<p class="note">${t('reading.average', { count: map.heads.length })}</p>` : nothing}
+    ${map.heads.length > 1 ? html`<p class="note">${t('reading.average', { count: map.heads.length })}</p>` : nothing}
     ${ablationNote(lens, map)}
   `;
 }

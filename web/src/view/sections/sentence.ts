@@ -127,11 +127,36 @@ function chips(lens: LensContext): TemplateResult | readonly TemplateResult[] {
   if (!answer) return placeholders(state.text);
   const { tokens, overflow } = answer.result;
   const more = overflow.length - shownOver;
+  const { from, to } = chipRange(lens, tokens.length);
   return [
-    ...tokens.map((token, position) => chip(lens, token, position)),
+    ...(from > 0
+      ? [foldChip(lens, `‹ ${from}`, Math.max(0, from - mostChips), t('token.before', { count: from }))]
+      : []),
+    ...tokens.slice(from, to).map((token, index) => chip(lens, token, from + index)),
+    ...(to < tokens.length
+      ? [foldChip(lens, `${tokens.length - to} ›`, to, t('token.after', { count: tokens.length - to }))]
+      : []),
     ...overflow.slice(0, shownOver).map((token) => overChip(tokenText(token), t('token.isOver'))),
     ...(more > 0 ? [overChip(`+${more}`, t('token.moreOver', { count: more }))] : []),
   ];
+}
+
+/** A text of thousands of tokens is shown in parts of so many. */
+const mostChips = 200;
+
+/** The part that was leafed to; else the one around the chosen token. */
+function chipRange({ chipsFrom, state }: LensContext, size: number): { from: number; to: number } {
+  if (size <= mostChips) return { from: 0, to: size };
+  const middle = (state.query ?? 0) - mostChips / 2;
+  const from = Math.max(0, Math.min(size - mostChips, chipsFrom ?? middle));
+  return { from, to: from + mostChips };
+}
+
+/** Stands for the tokens before or after those shown, and leafs to them. */
+function foldChip(lens: LensContext, text: string, from: number, title: string): TemplateResult {
+  return html`<button class="chip fold" title=${title} aria-label=${title} @click=${() => lens.showChips(from)}>
+    <span class="bar" aria-hidden="true"></span><span class="word">${text}</span>
+  </button>`;
 }
 
 const overChip = (text: string, title: string): TemplateResult =>

@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import type { ShownMap } from '../maps.js';
 import { paint, scopeOf } from '../mask.js';
-import { differenceMax, roundMax, weightMax } from '../pictures/colour.js';
+import { differenceMax, roundMax } from '../pictures/colour.js';
 import type { HeadRef, PaintDetail } from '../pictures/types.js';
 import { type LensState, paintScopes, palettes, scaleTypes, setMask, stepHead, type View, views } from '../state.js';
 import type { LensContext } from './context.js';
@@ -13,12 +13,13 @@ import { headList } from './heads.js';
 import { steps } from './steps.js';
 
 export function stage(lens: LensContext): TemplateResult {
-  const { state, t } = lens;
+  const { maps, state, t } = lens;
+  const shown = maps.length > 0 ? maps.flatMap(({ heads }) => heads) : state.heads;
   return html`
     <section class="stage" part="stage" aria-label=${t('view')}>
       ${guard([state.view, state.palette, state.scaleType, state.asTable, t], () => pictureTools(lens))}
       <div class="row title">
-        <h2>${state.heads.length === 1 || state.combine === 'average' ? mapName(state.heads, lens) : headList(state.heads, t)}</h2>
+        <h2>${shown.length === 1 || state.combine === 'average' ? mapName(shown, lens) : headList(shown, t)}</h2>
         <p class="hint" role="status">${lens.message || hint(lens)}</p>
       </div>
       <div class="picture">${content(lens)}</div>
@@ -100,7 +101,7 @@ const isDifference = ({ state }: LensContext): boolean => state.view === 'differ
 
 /** A round top for all maps, so that colours change little while one types, and compare between maps. */
 const sharedMax = (maps: readonly ShownMap[]): number =>
-  roundMax(maps.reduce((max, { weights }) => Math.max(max, weightMax(weights)), 0));
+  roundMax(maps.reduce((most, { max }) => Math.max(most, max), 0));
 
 /** Weights share a legend; a difference has the range of its own map. */
 function legend(lens: LensContext, maps: readonly ShownMap[]): TemplateResult | typeof nothing {

@@ -58,8 +58,10 @@ export function steps(lens: LensContext): TemplateResult {
   const size = tokens.length;
   const query = state.query ?? size - 1;
   const queryToken = tokens[query];
-  if (!map?.scores || !map.rawScores || !queryToken)
-    return html`<p class="note">${t('reading.average', { count: map?.heads.length ?? 0 })}</p>`;
+  if (map && map.heads.length > 1)
+    return html`<p class="note">${t('reading.average', { count: map.heads.length })}</p>`;
+  // The scores of a head just selected are still to come.
+  if (!map?.scores || !map.rawScores || !queryToken) return html``;
 
   const scores = mapRow(map.scores, query, size);
   const weights = mapRow(map.weights, query, size);

@@ -140,6 +140,11 @@ export const sentence = css`
     color: var(--mh-muted);
     text-decoration: line-through;
   }
+  .chip.fold .word {
+    border: 1px solid var(--mh-line);
+    background: none;
+    color: var(--mh-muted);
+  }
   .chip:hover .word {
     box-shadow: 0 0 0 1px var(--mh-muted);
   }
