@@ -8,18 +8,18 @@ import { hash } from './random.mjs';
  * (then several are sometimes strung together), or a document, whose paragraphs follow each other.
  */
 export const SOURCES = [
-  { name: 'en tatoeba', file: 'en_tatoeba.txt', language: 'en', unit: 'line', epochs: 0.6 },
-  { name: 'en tinystories', file: 'en_tinystories_sample.txt', language: 'en', unit: 'document', epochs: 2 },
-  { name: 'en storybook', file: 'en_african_storybook.txt', language: 'en', unit: 'document', epochs: 1 },
-  { name: 'en fairytaleqa', file: 'en_fairytaleqa.txt', language: 'en', unit: 'document', epochs: 0.3 },
-  { name: 'en grimm', file: 'en_grimm_hunt.txt', language: 'en', unit: 'document', epochs: 0.3 },
-  { name: 'en gutenberg', file: 'en_gutenberg_children.txt', language: 'en', unit: 'document', epochs: 0.05 },
-  { name: 'zh tatoeba', file: 'zh_tatoeba.txt', language: 'zh', unit: 'line', epochs: 1 },
-  { name: 'zh pairs', file: 'par_en_zh_tatoeba.tsv', column: 1, language: 'zh', unit: 'line', epochs: 1 },
-  { name: 'zh crosswoz', file: 'zh_dialog_crosswoz.txt', language: 'zh', unit: 'document', epochs: 1 },
-  { name: 'zh kdconv', file: 'zh_dialog_kdconv.txt', language: 'zh', unit: 'document', epochs: 0.7 },
-  { name: 'zh luxun', file: 'zh_luxun.txt', language: 'zh', unit: 'document', epochs: 0.5 },
-  { name: 'zh wikipedia', file: 'zh_wikipedia_easy.txt', language: 'zh', unit: 'line', epochs: 0.1 },
+  { name: 'en tatoeba', file: 'en_tatoeba.txt', language: 'en', unit: 'line', epochs: 2 },
+  { name: 'en tinystories', file: 'en_tinystories_sample.txt', language: 'en', unit: 'document', epochs: 4 },
+  { name: 'en storybook', file: 'en_african_storybook.txt', language: 'en', unit: 'document', epochs: 3 },
+  { name: 'en fairytaleqa', file: 'en_fairytaleqa.txt', language: 'en', unit: 'document', epochs: 1.5 },
+  { name: 'en grimm', file: 'en_grimm_hunt.txt', language: 'en', unit: 'document', epochs: 1 },
+  { name: 'en gutenberg', file: 'en_gutenberg_children.txt', language: 'en', unit: 'document', epochs: 0.2 },
+  { name: 'zh tatoeba', file: 'zh_tatoeba.txt', language: 'zh', unit: 'line', epochs: 4 },
+  { name: 'zh pairs', file: 'par_en_zh_tatoeba.tsv', column: 1, language: 'zh', unit: 'line', epochs: 2 },
+  { name: 'zh crosswoz', file: 'zh_dialog_crosswoz.txt', language: 'zh', unit: 'document', epochs: 2 },
+  { name: 'zh kdconv', file: 'zh_dialog_kdconv.txt', language: 'zh', unit: 'document', epochs: 2 },
+  { name: 'zh luxun', file: 'zh_luxun.txt', language: 'zh', unit: 'document', epochs: 1 },
+  { name: 'zh wikipedia', file: 'zh_wikipedia_easy.txt', language: 'zh', unit: 'line', epochs: 0.3 },
 ];
 
 const HELD_OUT = 50; // one text of so many
