@@ -92,6 +92,17 @@ static void transposes_of_every_small_size(void **state)
                 check_transpose(rows, columns, gap);
 }
 
+static void packing_of_every_size_along_each_axis(void **state)
+{
+    (void)state;
+    for (size_t size = 1; size <= LARGEST; size++) {
+        check_packing(size, 2 * NR + 5, 2 * NR + 5, 1);
+        check_packing(size, 2 * NR + 5, 1, size);
+        check_packing(19, size, size, 1);
+        check_packing(19, size, 1, 19);
+    }
+}
+
 /* ===== The product ========================================================================== */
 
 struct product {
@@ -241,7 +252,7 @@ static void sums_over_a_part_of_k(void **state)
     (void)state;
     for (size_t k0 = 0; k0 <= 9; k0++) {
         for (size_t k1 = k0; k1 <= 9; k1++) {
-            struct product p = whole(3, NR + 3, 9);
+            struct product p = whole(3, 3 * NR + 3, 9);
             p.summed_in_parts = 1;
             p.k0 = k0;
             p.k1 = k1;
@@ -292,6 +303,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packing_follows_any_strides_and_pads_with_zeros),
+        cmocka_unit_test(packing_of_every_size_along_each_axis),
         cmocka_unit_test(transposes_of_every_small_size),
         cmocka_unit_test(products_of_every_small_size),
         cmocka_unit_test(products_of_every_size_along_each_axis),
