@@ -8,12 +8,17 @@ export const BENCH = `${ROOT}tests/bench/`;
 export const OUTPUT = `${ROOT}build/bench/`;
 
 export async function prepareAll() {
+  await prepare();
+  await bundleContenders();
+}
+
+/** The contenders' packages and our own builds. */
+export async function prepare() {
   mkdirSync(OUTPUT, { recursive: true });
   if (!existsSync(`${BENCH}node_modules/.package-lock.json`)) {
     await must('npm', ['ci', '--prefix', 'tests/bench', '--no-audit', '--no-fund', '--ignore-scripts']);
   }
   await buildProject('all');
-  await bundleContenders();
 }
 
 async function must(command, args) {
