@@ -304,6 +304,8 @@ enum branch { ATTENTION_BRANCH, FFN_BRANCH };
 static void drop_branch(const mh_block *block, const struct mh_block_pass *pass, enum branch branch,
                         float *x, size_t row)
 {
+    if (pass->dropout == 0.0f)
+        return;
     uint64_t stream = mh_random_stream(pass->dropout_seed, row / pass->length,
                                        block->heads + (size_t)branch, row % pass->length);
     mh_dropout_row(x, 0, block->embed_dim, pass->dropout, stream);

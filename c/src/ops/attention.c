@@ -159,6 +159,8 @@ static void compute_products(const struct pass *pass, const struct row_block *bl
 static void drop_out(const struct mh_attention *a, const struct row_block *block, size_t i,
                      float *x, const struct mh_key_ranges *ranges)
 {
+    if (a->dropout == 0.0f)
+        return;
     uint64_t stream = mh_random_stream(a->dropout_seed, block->b, block->h, i);
     for (size_t r = 0; r < MH_KEY_RANGES; r++) {
         struct mh_range range = ranges->of[r];
