@@ -68,7 +68,7 @@ const curve = (heading: string) =>
   }, heading);
 
 test('trains: the loss falls, it pauses, steps, and begins anew', async () => {
-  await open(SMALL);
+  await open(`${SMALL}&task=world-en`);
   await ready();
   expect(await step()).toBe(0);
   await trainUntil(150);

@@ -1,4 +1,4 @@
-// Takes the README's pictures of the built page: ./build.sh all && node web/screenshots/take.mjs
+// Takes the README's pictures of the built page: ./build.sh all && node web/screenshots/take.mjs [NAME...]
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { staticServer } from '../static-server.mjs';
@@ -16,7 +16,9 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
 });
-for (const { name, ...options } of pictures) {
+const wanted = process.argv.slice(2);
+const isWanted = ({ name }) => wanted.length === 0 || wanted.includes(name);
+for (const { name, ...options } of pictures.filter(isWanted)) {
   const page = await browser.newPage(options);
   await page.addInitScript(() => {
     window.answered = new Promise((resolve) => addEventListener('multihead-answer', resolve, { once: true }));
@@ -33,6 +35,32 @@ for (const { name, ...options } of pictures) {
     }
     await new Promise((resolve) => setTimeout(resolve, 300));
   });
+  await page.screenshot({ path: here(`${name}.png`) });
+  await page.close();
+}
+
+// A head that has formed: the same seed trains the same model, wherever and whenever it is.
+const trainings = [
+  { name: 'train', locale: 'en', colorScheme: 'light', hash: '#room=train', least: 600 },
+  { name: 'train-zh', locale: 'zh-CN', colorScheme: 'dark', hash: '#room=train&task=world-zh', least: 300 },
+];
+for (const { name, hash, least, ...options } of trainings.filter(isWanted)) {
+  const page = await browser.newPage({ ...options, viewport: { width: 1440, height: 900 } });
+  await page.goto(`http://127.0.0.1:${server.address().port}/${hash}`);
+  await page.locator('multihead-train mh-heatmap').waitFor();
+  const play = page.locator('multihead-train .play');
+  await play.click();
+  await page.waitForFunction(
+    (steps) =>
+      Number.parseInt(
+        document.querySelector('multihead-train').renderRoot.querySelector('.facts dd').textContent,
+        10,
+      ) >= steps,
+    least,
+    { timeout: 0 },
+  );
+  await play.click();
+  await page.waitForTimeout(500);
   await page.screenshot({ path: here(`${name}.png`) });
   await page.close();
 }

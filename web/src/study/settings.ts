@@ -52,7 +52,7 @@ export const defaultSettings: Settings = {
   steps: 1200,
   clip: 1,
   decay: 0.01,
-  batch: 32,
+  batch: 16,
   examples: 0,
 };
 

@@ -26,12 +26,14 @@ export const copy = arrowTask('copy', (letters) => letters);
 export const reverse = arrowTask('reverse', (letters) => letters.toReversed());
 export const sort = arrowTask('sort', (letters) => letters.toSorted());
 
-const PERIOD = { from: 4, to: 12 } as const;
+const ROUND = { from: 6, to: 8 } as const;
+const PIECE = { from: 3, to: 6 } as const;
 const INDUCTION_LENGTH = 24;
 
 /**
- * A B C D A B C → D: letters in random order, none twice, then the same again and again. Once a letter comes the second
- * time, what followed it then is what follows it now. Where the second round begins differs, so position does not tell.
+ * A B C D E F, C D E F, B C D, … : letters in random order, none twice, then pieces of that row. Within a piece, what
+ * followed a letter then is what follows it now. Were it the whole row round and round, the letter that was not seen for
+ * the longest would be the answer, and nobody would need to look.
  */
 export const induction: Task = {
   id: 'induction',
@@ -39,11 +41,13 @@ export const induction: Task = {
   longest: INDUCTION_LENGTH,
   spelling: 'spaced',
   make(random) {
-    const period = between(random, PERIOD.from, PERIOD.to);
-    const round = several(random, alphabet, period);
-    return Array.from({ length: INDUCTION_LENGTH }, (_, i) => {
-      const letter = round[i % period] as string;
-      return i > period ? graded(letter) : given(letter);
-    });
+    const row = several(random, alphabet, between(random, ROUND.from, ROUND.to));
+    const words = row.map(given);
+    while (words.length < INDUCTION_LENGTH) {
+      const length = Math.min(between(random, PIECE.from, PIECE.to), row.length);
+      const start = between(random, 0, row.length - length);
+      words.push(...row.slice(start, start + length).map((letter, i) => (i > 0 ? graded(letter) : given(letter))));
+    }
+    return words.slice(0, INDUCTION_LENGTH);
   },
 };

@@ -14,7 +14,7 @@ export const trainEn = {
   'task.world-en': 'where is the apple?',
   'task.world-zh': '苹果在哪里？',
   'note.induction':
-    'Letters in random order, then the same again: what followed a letter before follows it now. Press play: a head learns to look there.',
+    'A row of letters, then pieces of it: what followed a letter before follows it now. Press play: after some 400 steps heads of layer 2 learn to look there, all at once.',
   'note.copy': 'Say the row again. Press play, and look for a head that looks back by a fixed number of tokens.',
   'note.reverse': 'Say the row backwards. Press play: which head walks back as the answer walks on?',
   'note.sort': 'Put the letters in order. Press play, then try one head instead of four.',

@@ -15,7 +15,8 @@ export const trainZh: Readonly<Record<TrainKey, string>> = {
   'task.brackets': '补全括号',
   'task.world-en': 'where is the apple?',
   'task.world-zh': '苹果在哪里？',
-  'note.induction': '一串打乱的字母，然后原样重来：上次跟在后面的，这次还跟在后面。按“开始”，看哪个头学会往那里看。',
+  'note.induction':
+    '先是一行字母，再是其中的片段：上次跟在后面的，这次还跟在后面。按“开始”：大约 400 步后，第 2 层的头忽然学会往那里看。',
   'note.copy': '把这一行照抄一遍。按“开始”，找找哪个头总往回看固定的距离。',
   'note.reverse': '把这一行倒着写。按“开始”：答案往前走，哪个头往回走？',
   'note.sort': '把字母按顺序排好。按“开始”，再试试只用一个头。',
