@@ -482,9 +482,11 @@ link_tool() {
 # build_tools FOLDER: a program in FOLDER for each of c/tools, and objects for the tests of what they run on.
 build_tools() {
     local folder=$1 library=$1/wide/libmultihead.a tool
-    # With the sanitizers too: it is the wide kernels that nothing else runs.
-    TOOL_FLAGS=("${WIDE_FLAGS[@]}")
-    case $folder in *-sanitize) TOOL_FLAGS+=("${SANITIZE_FLAGS[@]}") ;; esac
+    # With the sanitizers too: it is the wide kernels that nothing else runs. gcc fuses multiply-adds from -O2 on, so the
+    # wide flags come last.
+    TOOL_FLAGS=()
+    case $folder in *-sanitize) TOOL_FLAGS=("${SANITIZE_FLAGS[@]}") ;; esac
+    TOOL_FLAGS+=("${WIDE_FLAGS[@]}")
     compile "$folder/wide" "$(echo c/src/*/*.c c/tools/*.c c/tools/*/*.c tests/c/tools/*.c tests/c/test_gemm.c)" "$NATIVE_CC" "${C_FLAGS[@]}" "${TOOL_FLAGS[@]}" -D_POSIX_C_SOURCE=200809L -Ic/tools/train -Itests/c
     # shellcheck disable=SC2046  # one word per object is what is wanted; no path here has a space
     archive "$library" $(printf '%s\n' "${OBJECTS[@]}" | grep -E '/c/(src|tools)/[^/]+/')
