@@ -29,7 +29,7 @@ C_FLAGS=(-std=c11 -ffp-contract=off "${C_WARNINGS[@]}" -Ic/include -Ic/src)
 THREAD_FLAGS=(-DMH_THREADS -pthread)
 NATIVE_FLAGS=(-O2 -g "${THREAD_FLAGS[@]}")
 # The trainer may round as this machine does best, and run on no other. It cuts its batches itself, one thread a part.
-WIDE_FLAGS=(-O3 -g -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math -DMULTIHEAD_WIDE)
+WIDE_FLAGS=(-O3 -g -ffp-contract=fast -fno-math-errno -fno-trapping-math -DMULTIHEAD_WIDE)
 # shellcheck disable=SC2054  # the comma is the flag's own
 SANITIZE_FLAGS=(-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all "${THREAD_FLAGS[@]}")
 WASM_FLAGS=(-O3 -DNDEBUG)
@@ -479,6 +479,15 @@ link_tool() {
     newer_than "$@" || "$NATIVE_CC" "${TOOL_FLAGS[@]}" "$2" "$3" -lm -lpthread -o "$1"
 }
 
+# The flag that names this machine's own instructions: some clangs for ARM know only the second.
+this_machine() {
+    if echo 'int one;' | "$NATIVE_CC" -march=native -xc -c - -o /dev/null 2>/dev/null; then
+        echo -march=native
+    else
+        echo -mcpu=native
+    fi
+}
+
 # build_tools FOLDER: a program in FOLDER for each of c/tools, and objects for the tests of what they run on.
 build_tools() {
     local folder=$1 library=$1/wide/libmultihead.a tool
@@ -486,7 +495,7 @@ build_tools() {
     # wide flags come last.
     TOOL_FLAGS=()
     case $folder in *-sanitize) TOOL_FLAGS=("${SANITIZE_FLAGS[@]}") ;; esac
-    TOOL_FLAGS+=("${WIDE_FLAGS[@]}")
+    TOOL_FLAGS+=("${WIDE_FLAGS[@]}" "$(this_machine)")
     compile "$folder/wide" "$(echo c/src/*/*.c c/tools/*.c c/tools/*/*.c tests/c/tools/*.c tests/c/test_gemm.c)" "$NATIVE_CC" "${C_FLAGS[@]}" "${TOOL_FLAGS[@]}" -D_POSIX_C_SOURCE=200809L -Ic/tools/train -Itests/c
     # shellcheck disable=SC2046  # one word per object is what is wanted; no path here has a space
     archive "$library" $(printf '%s\n' "${OBJECTS[@]}" | grep -E '/c/(src|tools)/[^/]+/')

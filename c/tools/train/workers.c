@@ -9,6 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where all wait for all. (POSIX has pthread_barrier_t for that, macOS has not.) */
+struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t opened;
+    size_t waiting, times; /* how many wait; how often it has opened */
+};
+
 struct worker {
     struct workers *all;
     size_t number;
@@ -25,8 +32,8 @@ struct workers {
     size_t count, size; /* workers; floats of a gradient */
     struct worker *of;
     float *shards; /* [shard_count, size] */
-    pthread_barrier_t barrier;
-    /* The step: set before the first barrier, read after it. */
+    struct gate gate;
+    /* The step: set before the workers come through the gate, read after it. */
     bool stop;
     const struct part *parts;
     const float *parameters;
@@ -34,6 +41,21 @@ struct workers {
     struct mh_training_result *results;
     atomic_size_t next_shard;
 };
+
+static void pass_gate(struct workers *w)
+{
+    struct gate *gate = &w->gate;
+    pthread_mutex_lock(&gate->lock);
+    size_t times = gate->times;
+    if (++gate->waiting == w->count) {
+        gate->waiting = 0;
+        gate->times++;
+        pthread_cond_broadcast(&gate->opened);
+    }
+    while (times == gate->times)
+        pthread_cond_wait(&gate->opened, &gate->lock);
+    pthread_mutex_unlock(&gate->lock);
+}
 
 /* ===== One shard ============================================================================ */
 
@@ -104,9 +126,9 @@ static void take_part(struct worker *worker)
             break;
         compute_shard(worker, shard);
     }
-    pthread_barrier_wait(&w->barrier);
+    pass_gate(w);
     add_up(worker);
-    pthread_barrier_wait(&w->barrier);
+    pass_gate(w);
 }
 
 /* ===== All of them ========================================================================== */
@@ -115,7 +137,7 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
     for (;;) {
-        pthread_barrier_wait(&worker->all->barrier);
+        pass_gate(worker->all);
         if (worker->all->stop)
             return NULL;
         take_part(worker);
@@ -133,8 +155,9 @@ struct workers *begin_workers(const struct settings *settings, const struct sequ
     w->size = mh_parameters_size(&w->network);
     w->of = take(w->count, sizeof *w->of);
     w->shards = take(settings->shard_count * w->size, sizeof(float));
-    if (pthread_barrier_init(&w->barrier, NULL, (unsigned)w->count) != 0)
-        fail("no barrier for %zu threads", w->count);
+    if (pthread_mutex_init(&w->gate.lock, NULL) != 0 ||
+        pthread_cond_init(&w->gate.opened, NULL) != 0)
+        fail("no gate for %zu threads", w->count);
     for (size_t i = 0; i < w->count; i++) {
         w->of[i].all = w;
         w->of[i].number = i;
@@ -149,7 +172,7 @@ struct workers *begin_workers(const struct settings *settings, const struct sequ
 void end_workers(struct workers *w)
 {
     w->stop = true;
-    pthread_barrier_wait(&w->barrier);
+    pass_gate(w);
     for (size_t i = 0; i < w->count; i++) {
         if (i > 0)
             pthread_join(w->of[i].thread, NULL);
@@ -157,7 +180,8 @@ void end_workers(struct workers *w)
         free(w->of[i].batch.targets);
         free(w->of[i].workspace);
     }
-    pthread_barrier_destroy(&w->barrier);
+    pthread_cond_destroy(&w->gate.opened);
+    pthread_mutex_destroy(&w->gate.lock);
     free(w->shards);
     free(w->of);
     free(w);
@@ -171,6 +195,6 @@ void compute_step(struct workers *w, const struct part *parts, const float *para
     w->gradient = gradient;
     w->results = results;
     atomic_store(&w->next_shard, 0);
-    pthread_barrier_wait(&w->barrier);
+    pass_gate(w);
     take_part(&w->of[0]);
 }
