@@ -21,8 +21,10 @@ export const trainEn = {
   'note.recall': 'Each letter came with a digit: which? Press play, and see who looks one token after the same letter.',
   'note.majority': 'Which sign is there more often? Press play: to count, a head must look at everything alike.',
   'note.brackets': 'Close what is open, from the inside out, then stop. Press play: this needs a stack, or attention.',
-  'note.world-en': 'Three things lie somewhere: where? Press play, and see the answer’s row find the place.',
-  'note.world-zh': 'The same small world in Chinese. Press play, and see the answer’s row find the place.',
+  'note.world-en':
+    'Three things lie somewhere: where? Harder than it looks: after hundreds of steps the model knows the places and still guesses among the three. What would help?',
+  'note.world-zh':
+    'The same small world in Chinese. Harder than it looks: after hundreds of steps the model knows the places and still guesses among the three. What would help?',
   probe: 'Sentence to watch',
   'probe.number': 'sentence {{number}}',
   'probe.answers': '{{correct}} of {{counted}} answers right',

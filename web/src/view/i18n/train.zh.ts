@@ -23,8 +23,10 @@ export const trainZh: Readonly<Record<TrainKey, string>> = {
   'note.recall': '每个字母配一个数字：是几？按“开始”，看谁会去看同一个字母后面的那个词元。',
   'note.majority': '哪种符号更多？按“开始”：要数数，就得一视同仁地看全部。',
   'note.brackets': '由内到外把没关上的括号关上，然后停。按“开始”：这需要一个栈，或者注意力。',
-  'note.world-en': '三样东西各在一处：在哪儿？按“开始”，看答案那一行怎样找到地点（英文）。',
-  'note.world-zh': '三样东西各在一处：在哪里？按“开始”，看答案那一行怎样找到地点。',
+  'note.world-en':
+    '三样东西各在一处：在哪儿？（英文）比看上去难：几百步后，模型知道有哪些地点，却还在三个里面猜。怎样才能学会？',
+  'note.world-zh':
+    '三样东西各在一处：在哪里？比看上去难：几百步后，模型知道有哪些地点，却还在三个里面猜。怎样才能学会？',
   probe: '观察的句子',
   'probe.number': '第 {{number}} 句',
   'probe.answers': '{{counted}} 个答案中对了 {{correct}} 个',
