@@ -1,0 +1,38 @@
+/** English of the Digits room. The keys are the contract: `digits.zh.ts` must have the same ones. `{{name}}` is filled in. */
+export const digitsEn = {
+  title: 'Digits',
+  lead: 'Draw a digit. Which parts of the picture look at which?',
+  pad: 'Drawing pad. Arrow keys move the pen, Space puts it down or lifts it.',
+  clear: 'Clear',
+  samples: 'Or look at one from the held-out set',
+  sample: 'A written {{digit}}',
+  model: 'Each patch sees',
+  'model.vit': 'all patches (ViT)',
+  'model.windowed': 'its window (Swin)',
+  'model.vit.note': 'A token of its own, the class token, gathers what the patches say.',
+  'model.windowed.note':
+    'Windows of 4 × 4 patches, shifted by 2 in layers 2 and 4: the lines show them. The answer is the mean over all patches.',
+  heads: 'Heads',
+  stage: 'Layer {{layer}}, head {{head}}',
+  'query.class': 'class token',
+  'query.patch': 'row {{row}}, column {{column}}',
+  'query.choose': 'Choose a patch to look from, or',
+  lookFrom: 'Looking from: {{query}}',
+  strongest: 'most to {{key}}, {{weight}}',
+  onClass: '{{weight}} stays on the class token',
+  entropy: 'entropy {{entropy}} of 1',
+  patches: 'Patches: arrow keys move, Enter looks from one',
+  patch: 'Row {{row}}, column {{column}}: {{weight}}',
+  'patch.hidden': 'Row {{row}}, column {{column}}: outside the window',
+  classes: 'What it says',
+  class: '{{digit}}: {{probability}}',
+  blank: 'Nothing is drawn yet.',
+  time: '{{milliseconds}} ms, {{build}}',
+  loading: 'Loading the model …',
+  failed: 'The model could not be loaded: {{reason}}',
+  retry: 'Try again',
+  trained: 'Trained by this engine on 9003 digits of MNIST; it is right on {{accuracy}} of 997 held-out ones.',
+  caveat: 'Attention weights show where a head looks, not why the model decided.',
+};
+
+export type DigitsKey = keyof typeof digitsEn;
