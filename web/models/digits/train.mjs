@@ -70,7 +70,9 @@ function varied(picture, random) {
 function batchOf(samples, layerMasks) {
   const patches = samples.map(({ picture }) => patchesOf(picture));
   const joined = new Float32Array(patches.length * patches[0].length);
-  patches.forEach((values, i) => joined.set(values, i * values.length));
+  patches.forEach((values, i) => {
+    joined.set(values, i * values.length);
+  });
   const targets = Int32Array.from(samples, ({ digit }) => digit);
   return { batch: samples.length, patches: joined, targets, ...(layerMasks && { layerMasks }) };
 }

@@ -72,6 +72,8 @@ export function paintPicture(
   const context = canvas.getContext('2d');
   if (!context) return;
   const image = context.createImageData(pictureSide, pictureSide);
-  picture.forEach((ink, i) => image.data.set([...rgb, Math.round(255 * ink)], 4 * i));
+  picture.forEach((ink, i) => {
+    image.data.set([...rgb, Math.round(255 * ink)], 4 * i);
+  });
   context.putImageData(image, 0, 0);
 }
