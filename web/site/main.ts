@@ -12,7 +12,7 @@ import {
 import { hashPairs, hashToState, stateToHash } from '../src/view/url.js';
 import { exportMaps, formats } from './export.js';
 import { keepPreference, readPreference } from './preferences.js';
-import { isTrainLink, type Room, Rooms } from './rooms.js';
+import { type Room, Rooms, roomOf } from './rooms.js';
 
 /** The words of the page around the lens. */
 type SiteWord = MessageKey extends infer Key ? (Key extends `site.${infer Word}` ? Word : never) : never;
@@ -40,7 +40,7 @@ const exportMenu = find('#export', HTMLDetailsElement);
 
 /* ---------------------------------------------------------------------------------------------------- Language */
 
-/** The room beside Explore, which is loaded when it is first asked for. */
+/** The rooms beside Explore, which are loaded when they are first asked for. */
 const rooms = new Rooms(find('main', HTMLElement), {
   shown: (room) => showRoom(room),
   changed: () => writeAddress(),
@@ -124,9 +124,9 @@ function writeAddress(): void {
 
 function readAddress(): void {
   if (location.hash.length < 2) return;
-  const train = isTrainLink(location.hash);
-  void rooms.show(train ? 'train' : 'explore', location.hash);
-  const problems = train ? [] : readLens();
+  const room = roomOf(location.hash);
+  void rooms.show(room, location.hash);
+  const problems = room === 'explore' ? readLens() : [];
   const asked = matchLanguage(hashPairs(location.hash).find(([name]) => name === 'lang')?.[1]);
   if (asked) {
     languageChosen = true;

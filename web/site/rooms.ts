@@ -1,4 +1,4 @@
-/** The rooms of the site: Explore, which is there at once, and Train, whose code comes when it is first asked for. */
+/** The rooms of the site: Explore, which is there at once, and the others, whose code comes when they are first asked for. */
 
 import { defaultMask } from '../src/view/mask.js';
 import { offerModel } from '../src/view/models.js';
@@ -7,7 +7,18 @@ import { defaultState } from '../src/view/state.js';
 import type { MultiheadTrain } from '../src/view/train/multihead-train.js';
 import { hashPairs } from '../src/view/url.js';
 
-export type Room = 'explore' | 'train';
+type AskedRoom = 'train' | 'digits';
+export type Room = 'explore' | AskedRoom;
+
+/** What the element of a room has; what is optional not every room needs. */
+interface RoomElement extends HTMLElement {
+  theme: MultiheadTrain['theme'];
+  /** Its settings, as the hash of a link without its `#`. */
+  readonly link?: string;
+  openLink?(hash: string): void;
+  pause?(): void;
+  say?(message: string): void;
+}
 
 export interface RoomsOwner {
   shown(room: Room): void;
@@ -19,14 +30,27 @@ export interface RoomsOwner {
   failed(reason: string): string;
 }
 
-export const isTrainLink = (hash: string): boolean =>
-  hashPairs(hash).some(([name, value]) => name === 'room' && value === 'train');
+/** The room that a link asks for. */
+export function roomOf(hash: string): Room {
+  const asked = hashPairs(hash).find(([name]) => name === 'room')?.[1];
+  return asked === 'train' || asked === 'digits' ? asked : 'explore';
+}
 
 export class Rooms {
   readonly #main: HTMLElement;
   readonly #owner: RoomsOwner;
-  #train: MultiheadTrain | null = null;
-  #loading: Promise<MultiheadTrain> | null = null;
+  readonly #loading = new Map<AskedRoom, Promise<RoomElement>>();
+  readonly #loaded = new Map<AskedRoom, RoomElement>();
+  readonly #loaders: Readonly<Record<AskedRoom, () => Promise<RoomElement>>> = {
+    train: async () => {
+      await import('../src/view/train/define.js');
+      return this.#listening(document.createElement('multihead-train'));
+    },
+    digits: async () => {
+      await import('../src/view/digits/define.js');
+      return document.createElement('multihead-digits');
+    },
+  };
   #notice: HTMLElement | null = null;
   #current: Room = 'explore';
   #language = 'en';
@@ -46,54 +70,63 @@ export class Rooms {
     this.#current = room;
     this.#owner.shown(room);
     this.#notice?.remove();
-    if (room === 'explore') {
-      this.#train?.pause();
-      if (this.#train) this.#train.hidden = true;
-      return;
-    }
+    this.#hideOthers();
+    if (room === 'explore') return;
     try {
-      const train = await this.#loaded(hash);
-      train.hidden = this.#current !== 'train';
+      await this.#enter(room, hash);
+      this.#hideOthers();
     } catch (error) {
-      this.#loading = null;
+      this.#loading.delete(room);
       this.#say(error instanceof Error ? error.message : String(error));
     }
   }
 
   /** The hash of the room that is shown, null for that of the lens. */
   link(): string | null {
-    return this.#current === 'train' ? (this.#train?.link ?? 'room=train') : null;
+    return this.#current === 'explore' ? null : (this.#shown?.link ?? `room=${this.#current}`);
   }
 
   speak(language: string): void {
     this.#language = language;
-    if (this.#train) this.#train.lang = language;
+    for (const element of this.#loaded.values()) element.lang = language;
   }
 
   paint(theme: MultiheadTrain['theme']): void {
     this.#theme = theme;
-    if (this.#train) this.#train.theme = theme;
+    for (const element of this.#loaded.values()) element.theme = theme;
   }
 
-  /** Says something where the reader is; false if that is the lens. */
+  /** Says something where the reader is; false if there is no place for it but the lens. */
   say(message: string): boolean {
-    if (this.#current !== 'train' || !this.#train) return false;
-    this.#train.say(message);
+    if (!this.#shown?.say) return false;
+    this.#shown.say(message);
     return true;
   }
 
-  async #loaded(hash: string | undefined): Promise<MultiheadTrain> {
-    this.#loading ??= import('../src/view/train/define.js').then(() => this.#make(hash));
-    const train = await this.#loading;
-    if (hash !== undefined) train.openLink(hash);
-    return train;
+  get #shown(): RoomElement | undefined {
+    return this.#current === 'explore' ? undefined : this.#loaded.get(this.#current);
   }
 
-  #make(hash: string | undefined): MultiheadTrain {
-    const train = document.createElement('multihead-train');
-    train.lang = this.#language;
-    train.theme = this.#theme;
-    if (hash !== undefined) train.openLink(hash);
+  #hideOthers(): void {
+    for (const [room, element] of this.#loaded) {
+      element.hidden = room !== this.#current;
+      if (element.hidden) element.pause?.();
+    }
+  }
+
+  async #enter(room: AskedRoom, hash: string | undefined): Promise<void> {
+    const loading = this.#loading.get(room) ?? this.#loaders[room]();
+    this.#loading.set(room, loading);
+    const element = await loading;
+    element.lang = this.#language;
+    element.theme = this.#theme;
+    if (hash !== undefined) element.openLink?.(hash);
+    if (this.#loaded.has(room)) return;
+    this.#loaded.set(room, element);
+    this.#main.append(element);
+  }
+
+  #listening(train: MultiheadTrain): MultiheadTrain {
     train.addEventListener('mh-settings', () => this.#owner.changed());
     train.addEventListener('mh-explore', ({ detail: { files, text, head } }) =>
       this.#owner.explore((now) => ({
@@ -108,8 +141,6 @@ export class Rooms {
         query: null,
       })),
     );
-    this.#train = train;
-    this.#main.append(train);
     return train;
   }
 

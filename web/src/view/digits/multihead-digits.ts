@@ -15,6 +15,8 @@ import { sayIn } from './words.js';
 /** Share of the held-out digits that each model reads right: see the model card. */
 const accuracies: Readonly<Record<ReaderName, string>> = { vit: '95 %', windowed: '97 %' };
 const readerNames: readonly ReaderName[] = ['vit', 'windowed'];
+/** Of 8 rows of 8. */
+const middlePatch = 3 * 8 + 4;
 /** The sample that is there at first. */
 const firstSample = 5;
 
@@ -96,7 +98,6 @@ export class MultiheadDigits extends LitElement {
     const reader = this.#readers.get(this.#name);
     if (!reader) return null;
     const picture = centred(this.#picture);
-    const middle = 3 * 8 + 4;
     return {
       t: sayIn(this.language),
       dark: this.#isDark,
@@ -104,7 +105,7 @@ export class MultiheadDigits extends LitElement {
       picture,
       reading: reader.read(picture),
       head: this.#head,
-      query: this.#query ?? (reader.hasClassToken ? 0 : middle),
+      query: this.#query ?? (reader.hasClassToken ? 0 : middlePatch),
       select: ({ layer, head }) => {
         this.#head = { layer, head };
         this.requestUpdate();

@@ -249,6 +249,8 @@ export const en = {
   'site.rooms': 'Rooms',
   'site.explore': 'Explore',
   'site.train': 'Train',
+  'site.digits': 'Digits',
+  'site.fast': 'How it is fast',
   'site.roomFailed': 'The Train room could not be loaded: {{reason}}. Check the connection, and try again.',
   'site.language': '换成中文',
   'site.theme': 'Colours: {{theme}}',

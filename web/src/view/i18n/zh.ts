@@ -236,6 +236,8 @@ export const zh: Readonly<Record<Exclude<keyof typeof en, `${string}_one`>, stri
   'site.rooms': '页面',
   'site.explore': '探索',
   'site.train': '训练',
+  'site.digits': '数字',
+  'site.fast': '为什么快',
   'site.roomFailed': '“训练”没能载入：{{reason}}。请检查网络后再试。',
   'site.language': 'Switch to English',
   'site.theme': '配色：{{theme}}',
