@@ -123,7 +123,7 @@ export class MultiheadDigits extends LitElement {
 
   protected override updated(_changed: PropertyValues): void {
     const canvas = this.renderRoot.querySelector<HTMLCanvasElement>('canvas.ink');
-    if (canvas) paintPicture(canvas, centred(this.#picture), [255, 255, 255]);
+    if (canvas) paintPicture(canvas, centred(this.#picture), this.#isDark ? [255, 255, 255] : [20, 24, 30]);
   }
 
   protected override render(): TemplateResult {
