@@ -391,7 +391,8 @@ static void feed_forward(const mh_block *block, const struct mh_block_pass *pass
                          const struct scratch *scratch, size_t begin, size_t end)
 {
     struct ffn_job job = {block, pass, scratch, begin, end};
-    size_t tasks = (end - begin + scratch->ffn_rows - 1) / scratch->ffn_rows;
+    size_t each = mh_size_max(scratch->ffn_rows, 1); /* as it is: a pass has rows */
+    size_t tasks = (end - begin + each - 1) / each;
     if (scratch->ffn_threads > 1)
         mh_parallel_for(tasks, feed_forward_task, &job);
     else

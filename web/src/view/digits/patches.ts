@@ -16,7 +16,7 @@ const steps: Readonly<Record<string, readonly [number, number]>> = {
 /** Place of the first patch in a map. */
 export const firstPatch = ({ reader }: Desk): number => Number(reader.hasClassToken);
 
-export const patchName = ({ t }: Desk, patch: number): string =>
+const patchName = ({ t }: Desk, patch: number): string =>
   t('query.patch', { row: Math.floor(patch / gridSide) + 1, column: (patch % gridSide) + 1 });
 
 export const placeName = (desk: Desk, place: number): string =>
