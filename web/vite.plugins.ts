@@ -45,6 +45,28 @@ export function modelsBeside(): Plugin {
   };
 }
 
+/** Has a page fetch a chunk that it imports later together with its own script. */
+export function preloadModule(page: string, chunk: string): Plugin {
+  return {
+    name: 'multihead:preload-module',
+    transformIndexHtml: {
+      order: 'post',
+      handler(_html, { filename, bundle }) {
+        if (!bundle || !filename.endsWith(page)) return [];
+        const file = Object.values(bundle).find(({ type, name }) => type === 'chunk' && name === chunk);
+        if (!file) throw new Error(`there is no chunk ${chunk} for ${page} to preload`);
+        return [
+          {
+            tag: 'link',
+            attrs: { rel: 'modulepreload', crossorigin: true, href: `./${file.fileName}` },
+            injectTo: 'head',
+          },
+        ];
+      },
+    },
+  };
+}
+
 /** Moves scripts and styles into the page, and calls it `fileName`: one file that works by a double click. */
 export function oneFile(fileName: string): Plugin {
   return {

@@ -9,6 +9,7 @@ import {
   preferredLanguage,
   translator,
 } from '../src/view/i18n/index.js';
+import { sharedModels } from '../src/view/models.js';
 import { hashPairs, hashToState, stateToHash } from '../src/view/url.js';
 import { exportMaps, formats } from './export.js';
 import { keepPreference, readPreference } from './preferences.js';
@@ -231,3 +232,8 @@ exportMenu.addEventListener('keydown', (event) => {
 paint(themes.find((known) => known === readPreference('theme')) ?? 'auto');
 speak(matchLanguage(readPreference('language')) ?? preferredLanguage(navigator.languages));
 readAddress();
+// The lens asks for its model once it is laid out; by then it can be under way. What goes wrong, the lens will meet.
+if (rooms.current === 'explore' && !document.hidden) {
+  const { model, precision } = lens.state;
+  sharedModels.acquire(model, precision, () => {}).catch(() => {});
+}

@@ -35,7 +35,11 @@ import type {
 export async function loadModelHere(source: ModelSource, options: LoadOptions = {}): Promise<Model> {
   const { onProgress, signal, precision = 'f32' } = options;
   checkPrecision(precision);
-  const [engine, files] = await Promise.all([startEngine(options), readModelFiles(source, { onProgress, signal })]);
+  const [engine, files] = await Promise.all([
+    startEngine(options),
+    readModelFiles(source, { onProgress, signal }),
+    ModelTokenizer.library(),
+  ]);
   const config = readConfig(files.config.content, files.config.origin);
   const { content, origin } = files.tokenizer;
   const tokenizer = await ModelTokenizer.create(content, files.tokenizerConfig, origin);

@@ -41,13 +41,18 @@ export class ModelTokenizer {
     this.endTokens = frame.after.map((id) => this.specialToken(id));
   }
 
+  /** The code that reads tokenizers, in a file of its own; asked for early, it comes beside the files of the model. */
+  static library() {
+    return import('@huggingface/tokenizers');
+  }
+
   /**
    * Reads tokenizer.json and, if there is one, tokenizer_config.json, both parsed. `origin` names the file in errors.
    *
    * @throws {MultiheadError} `model-format` if the library cannot read it.
    */
   static async create(json: object, config: object, origin: string): Promise<ModelTokenizer> {
-    const library = await import('@huggingface/tokenizers');
+    const library = await ModelTokenizer.library();
     try {
       return new ModelTokenizer(new library.Tokenizer(json, config), (json as { decoder?: unknown }).decoder);
     } catch (thrown) {
