@@ -6,11 +6,13 @@
  * Real keys go through the browser into sentences of about 16, 32 and 64 tokens, half of them at the end and half in the
  * middle of the text. All times count from the browser's own time stamp of the key:
  *
- *   ask     until the worker has been asked
- *   worker  until its answer is in the page; `compute` of it is the forward pass with its statistics
- *   draw    until the last script of the rendering has run, that of every picture included
- *   busy    the sum of these: all that is ours to do before the browser takes over
- *   pixels  until the frame with the answer is laid out, painted and handed to the compositor
+ *   ask       until the worker has been asked
+ *   worker    until its answer is in the page; of it, as the result itself says: `tokenize`, `prepare`, `forward` (the pass
+ *             with its statistics), `results` (their copy out of the engine), `transfer` (the rest: messages above all)
+ *   draw      until the last script of the rendering has run, that of every element and of every canvas; of it, `heads` is
+ *             the one canvas with the maps of all heads
+ *   busy      `ask`, `worker` and `draw` together: all that is ours to do before the browser takes over
+ *   pixels    until the frame with the answer is laid out, painted and handed to the compositor
  *
  * A screen adds the wait for its next frame, up to 16.7 ms at 60 Hz whatever the page does. So `pixels` is measured twice:
  * with frames that begin as soon as they can, which is what the target in milliseconds is about, and at 60 Hz, as people
@@ -72,18 +74,33 @@ function watch() {
   const stamp = (event) => {
     now.key = event.timeStamp;
   };
+  // A drawing begins with a cleared canvas; what it draws with last, ends it.
+  const drawing = { heads: null, headsBegin: 0, headsEnd: 0, end: 0 };
+  const { prototype } = globalThis.CanvasRenderingContext2D;
+  for (const name of ['clearRect', 'fillRect', 'fillText', 'drawImage', 'stroke']) {
+    const native = prototype[name];
+    prototype[name] = function (...given) {
+      const isHeads = this.canvas === drawing.heads;
+      if (isHeads && name === 'clearRect') drawing.headsBegin = performance.now();
+      native.apply(this, given);
+      drawing.end = performance.now();
+      if (isHeads) drawing.headsEnd = drawing.end;
+    };
+  }
   addEventListener('keydown', stamp, { capture: true });
   addEventListener('multihead-answer', (event) => {
     if (now.key === 0) return;
-    const { answer } = event.detail;
-    const stroke = { ...now, tokens: answer.result.tokens.length, compute: answer.result.milliseconds };
+    const { result } = event.detail.answer;
+    const stroke = { ...now, tokens: result.tokens.length, times: result.times };
+    // All arrays of a result are views of one buffer.
+    stroke.bytes = result.attention.buffer.byteLength;
     now.key = 0;
-    // Pictures render after the lens, in microtasks of this same task.
-    const pictures = [
-      ...event.target.renderRoot.querySelectorAll('mh-heads, mh-heatmap, mh-entropy, mh-legend, mh-bars'),
-    ];
+    // Pictures render after the lens, in microtasks of this same task, and their canvases are drawn after all of them.
+    const { renderRoot } = event.target;
+    drawing.heads = renderRoot.querySelector('mh-heads')?.renderRoot.querySelector('canvas');
+    const pictures = [...renderRoot.querySelectorAll('mh-heads, mh-heatmap, mh-entropy, mh-legend, mh-bars')];
     Promise.all(pictures.map((picture) => picture.updateComplete)).then(() => {
-      stroke.drawn = performance.now();
+      stroke.rendered = performance.now();
     });
     requestAnimationFrame(() => {
       // A message from within the frame's callback arrives after the frame.
@@ -91,6 +108,8 @@ function watch() {
       port1.onmessage = () => {
         port1.close();
         stroke.shown = performance.now();
+        stroke.drawn = Math.max(stroke.rendered, drawing.end);
+        stroke.heads = drawing.headsEnd - drawing.headsBegin;
         globalThis.strokes.push(stroke);
       };
       port2.postMessage(null);
@@ -172,8 +191,13 @@ function summary(values) {
 const stages = {
   ask: (stroke) => stroke.asked - stroke.key,
   worker: (stroke) => stroke.answered - stroke.asked,
-  compute: (stroke) => stroke.compute,
+  tokenize: (stroke) => stroke.times.tokenize,
+  prepare: (stroke) => stroke.times.prepare,
+  forward: (stroke) => stroke.times.forward,
+  results: (stroke) => stroke.times.results,
+  transfer: (stroke) => stroke.times.transfer,
   draw: (stroke) => stroke.drawn - stroke.answered,
+  heads: (stroke) => stroke.heads,
   busy: (stroke) => stroke.drawn - stroke.key,
   pixels: (stroke) => stroke.shown - stroke.key,
 };
@@ -188,7 +212,8 @@ async function measure(url, flags, names) {
       const strokes = await typeAndMeasure(page, Number(options.edits));
       const tokens = strokes.map((stroke) => stroke.tokens);
       const times = Object.fromEntries(names.map((name) => [name, summary(strokes.map(stages[name]))]));
-      results.push({ size, tokens: [Math.min(...tokens), Math.max(...tokens)], strokes: strokes.length, times });
+      const bytes = Math.max(...strokes.map((stroke) => stroke.bytes));
+      results.push({ size, tokens: [Math.min(...tokens), Math.max(...tokens)], strokes: strokes.length, bytes, times });
     }
     return { version: browser.version(), results };
   } finally {
@@ -200,7 +225,8 @@ function printTable(title, { results }) {
   console.log(
     `\n${title}\n${'tokens'.padEnd(10)}${'stage'.padEnd(10)}${['p50', 'p95', 'min'].map((name) => name.padStart(8)).join('')}  ms`,
   );
-  for (const { tokens, times } of results) {
+  for (const { tokens, bytes, times } of results) {
+    console.log(`an answer is up to ${Math.round(bytes / 1024)} KB`);
     for (const [name, { p50, p95, min }] of Object.entries(times)) {
       const numbers = [p50, p95, min].map((value) => value.toFixed(1).padStart(8)).join('');
       console.log(`${tokens.join('-').padEnd(10)}${name.padEnd(10)}${numbers}`);

@@ -393,7 +393,7 @@ describe('language', () => {
 
   /** Names that are the same in both languages. */
   const NAMES =
-    /multihead|\[MASK\]|WebAssembly|NaN|cividis|viridis|wasm|SIMD|relaxed|worker|SVG|PNG|CSV|JSON|Ctrl|Shift|Enter|Esc|Tab|PgUp|PgDn|Page Up|Page Down|\bL\d·H\d|√d_k|d_k|q·k|QKᵀ|MB|ln\(|max|Z\b|\bT\b|L\d/g;
+    /multihead|\[MASK\]|COOP|COEP|int8|WebAssembly|NaN|cividis|viridis|wasm|SIMD|relaxed|worker|SVG|PNG|CSV|JSON|Ctrl|Shift|Enter|Esc|Tab|PgUp|PgDn|Page Up|Page Down|\bL\d·H\d|√d_k|d_k|q·k|QKᵀ|MB|ln\(|max|Z\b|\bT\b|L\d/g;
 
   test('changes every word, and nothing of the other is left', async () => {
     await open(`#text=${encodeURIComponent('苹果在桌子上。')}&mask=causal&heads=1.1,2.1&ablate=1.1.zero&padding=2`);

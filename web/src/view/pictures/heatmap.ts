@@ -237,8 +237,10 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
     const { picture, words } = this;
     const grid = { picture, at: this.#at, label, words };
     const rests = this.#grid && isSamePicture(this.#grid.picture, picture) && this.#grid.label === label;
-    if (!rests || this.#grid?.at !== this.#at || this.#grid.words !== words) this.#grid = grid;
-    const spoken = this.#settled.of(this.#grid ?? grid, this.#focused);
+    // Another language does not wait: the page would speak two.
+    const otherWords = this.#grid !== null && this.#grid.words !== words;
+    if (!rests || this.#grid?.at !== this.#at || otherWords) this.#grid = grid;
+    const spoken = this.#settled.of(this.#grid ?? grid, this.#focused || otherWords);
     return guard([spoken], () => mapGrid(spoken));
   }
 
