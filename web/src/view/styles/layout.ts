@@ -33,6 +33,11 @@ export const layout = css`
     gap: 12px;
     padding: 12px;
   }
+  /* Painted on its own: a keystroke that leaves a section as it is, or a frame for another, does not paint it again. The
+     stage stays with the rest, for what it says of a cell reaches over its neighbours. */
+  section:not(.stage) {
+    isolation: isolate;
+  }
   .sentence {
     grid-area: sentence;
   }
