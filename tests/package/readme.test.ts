@@ -14,19 +14,26 @@ beforeAll(async () => {
 
 afterAll(() => project.remove());
 
+/** Runs the block that has `mark` in it, and compares what it prints with what its comments say. */
+async function expectPromised(mark: string): Promise<void> {
+  const code = blocks.find((block) => block.includes(mark)) ?? '';
+  await project.write('block.mjs', code);
+  const { stdout } = await project.run(process.execPath, 'block.mjs');
+  // Node spaces lists its own way.
+  expect(stdout.replace(/\[ /g, '[').replace(/ \]/g, ']').trim().split('\n')).toEqual(promised(code));
+}
+
 /** What `// …` after each console.log says will be printed. */
 const promised = (code: string) => [...code.matchAll(/^console\.log\(.*\); \/\/ (.*)$/gm)].map(([, said]) => said);
 
-test('attention as PyTorch users know it', async () => {
-  const code = blocks.find((block) => block.includes('MultiHeadAttention')) ?? '';
-  await project.write('attention.mjs', code);
-  const { stdout } = await project.run(process.execPath, 'attention.mjs');
-  // Node spaces lists its own way.
-  expect(stdout.replace(/\[ /g, '[').replace(/ \]/g, ']').trim().split('\n')).toEqual(promised(code));
-});
+test.each([
+  ['attention as PyTorch users know it', 'MultiHeadAttention'],
+  ['text, token by token', 'generate'],
+  ['a network that learns', 'Trainer'],
+])('%s', (_, mark) => expectPromised(mark));
 
 test('a whole model', async () => {
-  const code = blocks.find((block) => block.includes('loadModel')) ?? '';
+  const code = blocks.find((block) => block.includes('model.run')) ?? '';
   await project.write('model.mjs', code);
   const { stdout } = await project.run(process.execPath, 'model.mjs');
   const [prediction, length, entropy] = stdout.trim().split('\n');

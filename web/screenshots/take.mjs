@@ -64,5 +64,14 @@ for (const { name, hash, least, ...options } of trainings.filter(isWanted)) {
   await page.screenshot({ path: here(`${name}.png`) });
   await page.close();
 }
+
+if (isWanted({ name: 'digits' })) {
+  const page = await browser.newPage({ locale: 'en', viewport: { width: 1440, height: 900 } });
+  await page.goto(`http://127.0.0.1:${server.address().port}/#room=digits`);
+  await page.locator('multihead-digits').getByRole('radio').nth(1).check();
+  await page.locator('multihead-digits .hidden-patch').first().waitFor();
+  await page.screenshot({ path: here('digits.png') });
+  await page.close();
+}
 await browser.close();
 server.close();
