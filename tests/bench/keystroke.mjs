@@ -10,7 +10,7 @@
  *   worker    until its answer is in the page; of it, as the result itself says: `tokenize`, `prepare`, `forward` (the pass
  *             with its statistics), `results` (their copy out of the engine), `transfer` (the rest: messages above all)
  *   draw      until the last script of the rendering has run, that of every element and of every canvas; of it, `heads` is
- *             the one canvas with the maps of all heads
+ *             the one canvas with the maps of all heads, and the layout of the page that its first text makes the browser do
  *   busy      `ask`, `worker` and `draw` together: all that is ours to do before the browser takes over
  *   pixels    until the frame with the answer is laid out, painted and handed to the compositor
  *
