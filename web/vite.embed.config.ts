@@ -1,4 +1,4 @@
-/** The element for a bare page: dist/embed/multihead-lens.js, with the worker and the engines in it. */
+/** For a bare page: dist/embed/multihead-lens.js, the elements and the engine's functions, with the worker and the engines in it. */
 import { defineConfig } from 'vite';
 import { inlineWorker, modelsBeside, noThreads, ownModels } from './vite.plugins.js';
 
@@ -10,7 +10,7 @@ export default defineConfig({
     outDir: 'dist/embed',
     emptyOutDir: true,
     target: 'es2022',
-    lib: { entry: 'web/src/view/define.ts', formats: ['es'], fileName: () => 'multihead-lens.js' },
+    lib: { entry: 'web/embed.ts', formats: ['es'], fileName: () => 'multihead-lens.js' },
     // Vite leaves the white space of a library to its user's bundler; here there is none.
     rolldownOptions: { output: { codeSplitting: false, minify: true } },
   },

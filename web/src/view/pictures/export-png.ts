@@ -8,7 +8,7 @@ export function mapImage(picture: MapPicture, theme: Theme): string {
   const canvas = document.createElement('canvas');
   canvas.width = picture.keys.length;
   canvas.height = picture.queries.length;
-  const source = { ...picture, keyCount: canvas.width, offset: 0 };
+  const source = { ...picture, rows: null, keyCount: canvas.width, offset: 0 };
   const window = { queryFrom: 0, queryTo: canvas.height, keyFrom: 0, keyTo: canvas.width };
   putPixels(canvas, cellPixels(source, pictureScale(picture, theme), window), canvas.width, canvas.height);
   return canvas.toDataURL('image/png');

@@ -168,6 +168,8 @@ export const heatmapStyles = css`
   .tip {
     position: absolute;
     z-index: 10;
+    /* As wide as its words, however near the edge it stands. */
+    width: max-content;
     max-width: min(260px, 80vw);
     padding: 6px 8px;
     border: 1px solid var(--line);

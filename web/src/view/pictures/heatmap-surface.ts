@@ -18,13 +18,16 @@ import {
   windowOf,
   type Zoom,
 } from './map-layout.js';
-import { drawMap } from './map-pixels.js';
+import { drawMap, drawnQuery } from './map-pixels.js';
 import { type PictureTheme, type ThemeController, textMeasure } from './theme.js';
 import { type Measure, tokenText } from './token-text.js';
 import type { MapPicture } from './types.js';
+import type { WeightRows } from './weight-rows.js';
 
 /** Cells around the view that are drawn ahead of scrolling, in CSS pixels. */
 const MARGIN = 400;
+/** The same where each row is computed on being asked for. */
+const MARGIN_OF_ROWS = 60;
 /** Between a cell and its tooltip. */
 const TIP_GAP = 10;
 
@@ -70,6 +73,8 @@ export class MapSurface {
   #zoom: Zoom = 'auto';
   #drawn: Drawn | null = null;
   #window: MapWindow | null = null;
+  /** Of a map whose rows come one by one, one in so many is drawn. */
+  #rowStep = 1;
   /** Whether the labels of the drawn window stand. */
   #labelled = false;
   /** How far it is scrolled, as last told. */
@@ -107,6 +112,16 @@ export class MapSurface {
   /** Cells per side of a drawn square. */
   get bin(): number {
     return this.#drawn?.layout.bin ?? 1;
+  }
+
+  /** One query in so many is drawn; 1 of a map that is all there. */
+  get rowStep(): number {
+    return this.#rowStep;
+  }
+
+  /** Draws the same cells again, of which more rows have come. */
+  repaint(): void {
+    if (this.#window) this.#draw(this.#window);
   }
 
   /** Lays out and draws a picture. Nothing is drawn while the host has no width. */
@@ -177,13 +192,18 @@ export class MapSurface {
     const { picture, theme, layout } = this.#drawn;
     const { canvas, columnLabels } = this.#parts;
     const view = given ? null : this.#view(layout);
-    const window = view ? windowOf(layout, view, this.#size, MARGIN) : (given as MapWindow);
+    const margin = picture.rows ? MARGIN_OF_ROWS : MARGIN;
+    const window = view ? windowOf(layout, view, this.#size, margin) : (given as MapWindow);
     if (view) {
+      this.#rowStep = picture.rows ? rowStep(picture.rows, layout, view.height + 2 * margin) : 1;
       this.#window = window;
       this.#labelled = false;
       columnLabels.style.clipPath = layout.fits ? '' : labelClip(layout, view);
     }
-    const source = { ...picture, keyCount: picture.keys.length, offset: 0 };
+    picture.rows?.want(drawnQueries(window, layout.bin, this.#rowStep));
+    const source = picture.rows
+      ? { rows: picture.rows, step: this.#rowStep, baseline: null }
+      : { ...picture, rows: null, keyCount: picture.keys.length, offset: 0 };
     drawMap(canvas, source, pictureScale(picture, theme.theme), { layout, window, ink: theme });
     canvas.style.left = `${window.keyFrom * layout.cell}px`;
     canvas.style.top = `${window.queryFrom * layout.cell}px`;
@@ -325,6 +345,20 @@ export class MapSurface {
     this.#zoom = zoom;
     if (this.#drawn) this.redraw(this.#drawn.picture);
   }
+}
+
+/** One query in so many lets a view of this height (CSS pixels) be shown by rows that can be kept. */
+function rowStep(rows: WeightRows, { bin, cell }: MapLayout, height: number): number {
+  const lines = height / cell / bin;
+  return bin * Math.ceil(lines / rows.mostShown);
+}
+
+/** The queries that a window draws, from its middle outwards. */
+function drawnQueries({ queryFrom, queryTo }: MapWindow, bin: number, step: number): number[] {
+  const queries = new Set<number>();
+  for (let query = queryFrom; query < queryTo; query += bin) queries.add(drawnQuery(query, step));
+  const middle = (queryFrom + queryTo) / 2;
+  return [...queries].sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle));
 }
 
 /** Only labels of columns in view are to be seen; slanted ones lean out of it. */

@@ -1,17 +1,17 @@
 /** A map as an HTML table, for those who read numbers rather than colours. */
 import { html, nothing, type TemplateResult } from 'lit';
 import { formatChange, formatNumber, formatWeight } from './format.js';
-import { isVisible } from './map-words.js';
+import { isVisible, rowWeights } from './map-words.js';
 import { tokenText } from './token-text.js';
 import type { MapPicture, Words } from './types.js';
 import { unitName } from './words.js';
 
 /** A table of more rows or columns than this helps nobody and stops the browser; the export has them all. */
-const MOST = 128;
+export const MOST_IN_TABLE = 128;
 
 export function mapTable(picture: MapPicture, label: string, words: Words): TemplateResult {
-  const rows = picture.queries.slice(0, MOST);
-  const keys = picture.keys.slice(0, MOST);
+  const rows = picture.queries.slice(0, MOST_IN_TABLE);
+  const keys = picture.keys.slice(0, MOST_IN_TABLE);
   const cut = rows.length < picture.queries.length || keys.length < picture.keys.length;
   const { rowValues } = picture;
   return html`<div class="table" tabindex="0" role="region" aria-label=${label}>
@@ -41,8 +41,8 @@ export function mapTable(picture: MapPicture, label: string, words: Words): Temp
 
 function tableCell(picture: MapPicture, query: number, key: number, words: Words): TemplateResult {
   if (!isVisible(picture, query, key)) return html`<td class="masked">${words('tableMasked')}</td>`;
-  const at = query * picture.keys.length + key;
-  const weight = picture.weights[at] as number;
-  const { baseline } = picture;
-  return html`<td>${baseline ? formatChange(weight - (baseline[at] as number)) : formatWeight(weight)}</td>`;
+  const weight = rowWeights(picture, query)?.[key];
+  if (weight === undefined) return html`<td>…</td>`;
+  const before = picture.baseline?.[query * picture.keys.length + key];
+  return html`<td>${before === undefined ? formatWeight(weight) : formatChange(weight - before)}</td>`;
 }

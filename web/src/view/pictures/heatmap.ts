@@ -18,7 +18,7 @@ import { type GridOptions, mapGrid } from './heatmap-grid.js';
 import { MapPointer, type MapPointerHost } from './heatmap-pointer.js';
 import { heatmapStyles } from './heatmap-styles.js';
 import { MapSurface } from './heatmap-surface.js';
-import { mapTable } from './heatmap-table.js';
+import { MOST_IN_TABLE, mapTable } from './heatmap-table.js';
 import { cellFacts, keyName, queryName, rowSummary, strongestKey } from './map-words.js';
 import { type BrushTarget, type PaintedCell, Stroke } from './paint.js';
 import { Settled } from './settled.js';
@@ -33,21 +33,24 @@ import type {
   PictureToken,
   ScaleType,
   Tool,
+  WeightsSource,
   Words,
 } from './types.js';
+import { WeightRows, type WeightRowsHost } from './weight-rows.js';
 import { picturesEn, unitName, wordsFrom } from './words.js';
 
 /** Spoken summaries of rows come no faster. */
 const SPEAK_AFTER = 500;
 const ZOOM_STEP = 1.25;
 
-export class HeatmapElement extends LitElement implements HeatmapProperties, MapPointerHost {
+export class HeatmapElement extends LitElement implements HeatmapProperties, MapPointerHost, WeightRowsHost {
   static override readonly styles = [pictureStyles, heatmapStyles];
 
   static override readonly properties = {
     queries: { attribute: false },
     keys: { attribute: false },
     weights: { attribute: false },
+    source: { attribute: false },
     baseline: { attribute: false },
     scores: { attribute: false },
     rawScores: { attribute: false },
@@ -67,6 +70,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
   declare queries: readonly PictureToken[];
   declare keys: readonly PictureToken[];
   declare weights: Float32Array;
+  declare source: WeightsSource | null;
   declare baseline: Float32Array | null;
   declare scores: Float32Array | null;
   declare rawScores: Float32Array | null;
@@ -89,6 +93,10 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
   #grid: GridOptions | null = null;
   #surface: MapSurface | null = null;
   #frameRequest = 0;
+  /** What has come of `source`. */
+  #rows: WeightRows | null = null;
+  #rowsRequest = 0;
+  #failure = '';
 
   /** What the pointer is on; labels are row or column −1. */
   #hover: GridPosition | null = null;
@@ -105,6 +113,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
     this.queries = [];
     this.keys = [];
     this.weights = new Float32Array(0);
+    this.source = null;
     this.baseline = null;
     this.scores = null;
     this.rawScores = null;
@@ -124,6 +133,8 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     cancelAnimationFrame(this.#frameRequest);
+    cancelAnimationFrame(this.#rowsRequest);
+    this.#rows?.stop();
     clearTimeout(this.#speech);
     this.#pointer.cancel();
   }
@@ -136,6 +147,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
       queries,
       keys,
       weights,
+      rows: this.#rows,
       baseline,
       scores,
       rawScores,
@@ -162,10 +174,12 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
 
   protected override willUpdate(changed: PropertyValues<this>): void {
     const size = { rows: this.queries.length, columns: this.keys.length };
-    const expected = size.rows * size.columns;
+    this.#takeSource(changed);
+    const expected = this.source ? 0 : size.rows * size.columns;
     for (const name of ['weights', 'baseline', 'scores', 'rawScores', 'visible'] as const) {
       const array = this[name];
       if (array && array.length !== expected) {
+        if (this.source) throw new RangeError(`<mh-heatmap>: give a source or ${name}, not both`);
         const sizes = `${size.rows} queries × ${size.columns} keys`;
         throw new RangeError(`<mh-heatmap>: ${name} has ${array.length} numbers, but ${sizes} need ${expected}`);
       }
@@ -173,6 +187,13 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
     if (changed.has('selectedQuery') && !this.#focused) this.#enterAtSelected();
     this.#at = clampPosition(this.#at, size);
     if (this.#hover && (this.#hover.row >= size.rows || this.#hover.column >= size.columns)) this.#hover = null;
+  }
+
+  #takeSource(changed: PropertyValues<this>): void {
+    if (!changed.has('source') && !(this.source && changed.has('keys'))) return;
+    this.#rows?.stop();
+    this.#rows = this.source && new WeightRows(this.source, this.keys.length, this);
+    this.#failure = '';
   }
 
   /** The keyboard comes in where the page already looks: at the strongest key of the chosen row. */
@@ -215,7 +236,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
               <div class="band row"></div>
               <div class="band column"></div>
               <div class="spot"></div>
-              ${this.weights.length > 0 ? this.#gridOf(label) : nothing}
+              ${this.weights.length > 0 || this.source ? this.#gridOf(label) : nothing}
             </div>
             <div class="corner"></div>
             <div class="columns">
@@ -269,6 +290,7 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
   protected override updated(changed: PropertyValues): void {
     if (this.asTable) {
       this.#surface = null;
+      this.#rows?.want(Array.from(this.queries.slice(0, MOST_IN_TABLE).keys()));
       return;
     }
     // What only marks cells or names them leaves their picture as it is.
@@ -296,17 +318,41 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
   }
 
   #mark(): void {
-    this.#sayBinned();
+    this.#sayHowDrawn();
+    if (this.#lit && this.#lit.row >= 0) this.#rows?.need(this.#lit.row);
     this.#surface?.mark(this.#lit, this.selectedQuery);
     this.#showTip();
   }
 
   /** Where cells are smaller than pixels, what a pixel shows. */
-  #sayBinned(): void {
+  #sayHowDrawn(): void {
     const note = this.renderRoot.querySelector('.binned');
-    const bin = this.#surface?.bin ?? 1;
-    const text = bin > 1 ? this.words('mapBinned', { bin }) : '';
+    const { bin = 1, rowStep: step = 1 } = this.#surface ?? {};
+    const notes: string[] = [];
+    if (step > 1) notes.push(this.words('mapSampled', { bin, step }));
+    else if (bin > 1) notes.push(this.words('mapBinned', { bin }));
+    if (this.#failure) notes.push(this.words('mapFailed', { message: this.#failure }));
+    else if (this.#rows?.awaited) notes.push(this.words('mapAwaited', { count: this.#rows.awaited }));
+    const text = notes.join(' · ');
     if (note && note.textContent !== text) note.textContent = text;
+  }
+
+  rowsCame(): void {
+    this.#failure = '';
+    cancelAnimationFrame(this.#rowsRequest);
+    this.#rowsRequest = requestAnimationFrame(() => {
+      this.#surface?.repaint();
+      // The cells with the focus have other names now, and perhaps their row has not been spoken of.
+      this.#grid = null;
+      this.requestUpdate();
+      if (this.#focused && this.#spokenRow === null) this.#speakRow();
+    });
+  }
+
+  rowsFailed(error: unknown): void {
+    this.#failure = error instanceof Error ? error.message : String(error);
+    this.#sayHowDrawn();
+    reportError(error);
   }
 
   #showTip(): void {
@@ -509,6 +555,10 @@ export class HeatmapElement extends LitElement implements HeatmapProperties, Map
     this.#spokenRow = row;
     clearTimeout(this.#speech);
     this.#speech = setTimeout(() => {
+      if (this.#rows && !this.#rows.has(row)) {
+        this.#spokenRow = null;
+        return;
+      }
       const status = this.renderRoot.querySelector('[role=status]');
       if (status) status.textContent = rowSummary(this.picture, row, this.words);
     }, SPEAK_AFTER);

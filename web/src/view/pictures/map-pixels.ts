@@ -7,9 +7,12 @@ import { type ColourScale, LOG_DECADES, LUT_SIZE, textColourOn } from './colour.
 import { formatChange, formatWeight } from './format.js';
 import type { MapLayout, MapWindow } from './map-layout.js';
 import { drawSoon } from './page-canvas.js';
+import type { WeightRows } from './weight-rows.js';
 
 /** The numbers of one map, as far as its pixels need them. All `[T, S]`. */
 export interface CellSource {
+  /** Other than a `RowSource`. */
+  readonly rows?: null;
   readonly weights: Float32Array;
   readonly baseline: Float32Array | null;
   readonly visible: Uint8Array | null;
@@ -19,6 +22,17 @@ export interface CellSource {
   readonly offset: number;
 }
 
+/** A map of which single rows are there. */
+export interface RowSource {
+  readonly rows: WeightRows;
+  /** One query in so many is drawn, in the place of all of them; a multiple of the layout's `bin`. */
+  readonly step: number;
+  readonly baseline: null;
+}
+
+/** The query that is drawn in the place of `query`. */
+export const drawnQuery = (query: number, step: number): number => query - (query % step);
+
 const TRANSPARENT = 0;
 
 /**
@@ -27,8 +41,31 @@ const TRANSPARENT = 0;
  * is transparent only if all of them are hidden.
  */
 export function cellPixels(source: CellSource, scale: ColourScale, window: MapWindow, bin = 1): Uint32Array {
-  const values = bin === 1 ? windowValues(source, window) : binnedValues(source, window, bin);
-  return toPixels(values, scale);
+  return toPixels(mapValues(source, window, bin), scale);
+}
+
+function mapValues(source: CellSource | RowSource, window: MapWindow, bin: number): Float32Array {
+  if (source.rows) return sampledValues(source, window, bin);
+  return bin === 1 ? windowValues(source, window) : binnedValues(source, window, bin);
+}
+
+/** A line of values for each `bin` queries: the largest of each `bin` keys of the query drawn there; NaN where it is not there. */
+function sampledValues({ rows, step }: RowSource, window: MapWindow, bin: number): Float32Array {
+  const columns = Math.ceil((window.keyTo - window.keyFrom) / bin);
+  const lines = Math.ceil((window.queryTo - window.queryFrom) / bin);
+  const values = new Float32Array(lines * columns).fill(Number.NaN);
+  for (let line = 0; line < lines; line++) {
+    const query = drawnQuery(window.queryFrom + line * bin, step);
+    const row = rows.get(query);
+    if (!row) continue;
+    for (let key = window.keyFrom; key < window.keyTo; key++) {
+      const at = line * columns + Math.floor((key - window.keyFrom) / bin);
+      // NaN compares false: the first visible weight always gets in.
+      if (!((row[key] as number) <= (values[at] as number)) && rows.visible(query, key))
+        values[at] = row[key] as number;
+    }
+  }
+  return values;
 }
 
 /** Values of a window, NaN where hidden. */
@@ -105,7 +142,12 @@ interface MapPlace {
 }
 
 /** Draws a window of a map on a canvas, which it resizes to fit (`devicePixels` a drawn square), once the page has rendered. */
-export function drawMap(canvas: HTMLCanvasElement, source: CellSource, scale: ColourScale, place: MapPlace): void {
+export function drawMap(
+  canvas: HTMLCanvasElement,
+  source: CellSource | RowSource,
+  scale: ColourScale,
+  place: MapPlace,
+): void {
   const { bin, devicePixels } = place.layout;
   const columns = Math.ceil((place.window.keyTo - place.window.keyFrom) / bin);
   const rows = Math.ceil((place.window.queryTo - place.window.queryFrom) / bin);
@@ -116,7 +158,7 @@ export function drawMap(canvas: HTMLCanvasElement, source: CellSource, scale: Co
 
 function drawCells(
   context: Context,
-  source: CellSource,
+  source: CellSource | RowSource,
   scale: ColourScale,
   { layout, window, ink }: MapPlace,
   { columns, rows }: { readonly columns: number; readonly rows: number },
@@ -124,17 +166,34 @@ function drawCells(
   const { bin, devicePixels } = layout;
   const [width, height] = [columns * devicePixels, rows * devicePixels];
   const pixelRatio = devicePixels / (layout.cell * bin);
-  if (source.visible) {
+  if (source.rows ? source.rows.masked : source.visible) {
     const phase = { x: window.keyFrom * devicePixels, y: window.queryFrom * devicePixels, pixelRatio };
     fillHatch(context, ink, { width, height }, phase);
   }
-  const pixels = cellPixels(source, scale, window, bin);
+  const values = mapValues(source, window, bin);
+  const pixels = toPixels(values, scale);
   context.imageSmoothingEnabled = false;
   context.drawImage(toImage(pixels, columns, rows), 0, 0, width, height);
+  if (source.rows) coverAwaited(context, source, { layout, window, ink }, width);
 
   if (layout.cell >= GRID_FROM) drawGrid(context, ink, { columns, rows, devicePixels });
   if (layout.cell < NUMBERS_FROM) return;
-  drawNumbers(context, source, { pixels, columns, window, layout, ink, scale, pixelRatio });
+  drawNumbers(context, source.baseline !== null, { values, pixels, columns, layout, ink, pixelRatio });
+}
+
+/** Plain paper where rows are still to come: they are not hidden. */
+function coverAwaited(
+  context: Context,
+  { rows, step }: RowSource,
+  { layout, window, ink }: MapPlace,
+  width: number,
+): void {
+  const { bin, devicePixels } = layout;
+  context.fillStyle = ink.paper;
+  for (let line = 0; window.queryFrom + line * bin < window.queryTo; line++) {
+    if (rows.has(drawnQuery(window.queryFrom + line * bin, step))) continue;
+    context.fillRect(0, line * devicePixels, width, devicePixels);
+  }
 }
 
 /** Cells from this size get lines between them. */
@@ -223,28 +282,26 @@ function drawGrid(
 }
 
 interface NumberedCells {
+  readonly values: Float32Array;
   readonly pixels: Uint32Array;
   readonly columns: number;
-  readonly window: MapWindow;
   readonly layout: MapLayout;
   readonly ink: MapInk;
-  readonly scale: ColourScale;
   readonly pixelRatio: number;
 }
 
 /** The weight (or difference) in every visible cell, in black or white by contrast. */
-function drawNumbers(context: Context, source: CellSource, cells: NumberedCells): void {
-  const { pixels, columns, window, layout, ink, pixelRatio } = cells;
+function drawNumbers(context: Context, change: boolean, cells: NumberedCells): void {
+  const { values, pixels, columns, layout, ink, pixelRatio } = cells;
   context.font = `${Math.round(11 * pixelRatio)}px ${ink.font}`;
   context.textAlign = 'center';
   context.textBaseline = 'middle';
-  const values = windowValues(source, window);
   for (let i = 0; i < values.length; i++) {
     const value = values[i] as number;
     if (Number.isNaN(value)) continue;
     context.fillStyle = textColourOn(pixels[i] as number);
     const x = ((i % columns) + 0.5) * layout.devicePixels;
     const y = (Math.floor(i / columns) + 0.5) * layout.devicePixels;
-    context.fillText(source.baseline ? formatChange(value) : formatWeight(value), x, y);
+    context.fillText(change ? formatChange(value) : formatWeight(value), x, y);
   }
 }

@@ -9,6 +9,7 @@
  * selection, `--mh-on-accent` text on it, `--mh-focus` focus ring and crosshair, `--mh-data` bars, `--mh-font`.
  */
 import type { Token } from '../../core/types.js';
+import type { WeightRows } from './weight-rows.js';
 
 /** What a picture needs of a token; a `Token` of the engine fits. */
 export type PictureToken = Pick<Token, 'text'> & Partial<Pick<Token, 'special'>>;
@@ -38,6 +39,18 @@ export interface EntropyValues {
   readonly unit: EntropyUnit;
 }
 
+/**
+ * Weights that are computed when they are looked at, for maps too large to hold: 4096 × 4096 numbers are 64 MB, for each
+ * head. The map asks for the rows in view; where cells are smaller than pixels, for as many as there are lines of pixels.
+ * It keeps at most 32 MB of them. For other weights (another head, another mask), give another object.
+ */
+export interface WeightsSource {
+  /** `[queries.length, S]`: the rows of some queries, which ascend; 0 where hidden. */
+  rows(queries: readonly number[]): Float32Array | Promise<Float32Array>;
+  /** Whether the mask lets a query see a key. Absent: every key is visible. */
+  visible?(query: number, key: number): boolean;
+}
+
 /** One attention map and how it is coloured: what `<mh-heatmap>` shows, its table and every export. */
 export interface MapPicture {
   /** T tokens, down. */
@@ -46,6 +59,8 @@ export interface MapPicture {
   readonly keys: readonly PictureToken[];
   /** `[T, S]` */
   readonly weights: Float32Array;
+  /** The weights of a map with a `source`, as far as they have come; then `weights` is empty, and there is nothing to export. */
+  readonly rows?: WeightRows | null;
   /** `[T, S]`; when given, the picture is the signed difference `weights − baseline`. */
   readonly baseline: Float32Array | null;
   /** `[T, S]` after scale and mask, −Infinity where hidden. */
@@ -98,7 +113,9 @@ declare global {
 }
 
 /** Properties of `<mh-heatmap>`. */
-export interface HeatmapProperties extends MapPicture {
+export interface HeatmapProperties extends Omit<MapPicture, 'rows'> {
+  /** In place of `weights` and `visible`; there is no baseline and there are no scores then. */
+  readonly source: WeightsSource | null;
   /** The cell to light up, when the page knows better than this picture's own pointer (a second map, the bars). */
   readonly cell: CellRef | null;
   readonly tool: Tool;
