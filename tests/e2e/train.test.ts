@@ -51,6 +51,16 @@ const step = async (run = 0): Promise<number> => {
   return Number.parseInt((await facts.locator('dd:not([class])').first().textContent()) ?? '', 10);
 };
 
+/** Steps taken once the steps that were under way at the pause are in. */
+async function pausedStep(): Promise<number> {
+  let before = -1;
+  for (let now = await step(); now !== before; now = await step()) {
+    before = now;
+    await page.waitForTimeout(500);
+  }
+  return before;
+}
+
 async function trainUntil(least: number): Promise<void> {
   await button('Play').click();
   await expect.poll(() => step(), { timeout: 60_000 }).toBeGreaterThanOrEqual(least);
@@ -75,7 +85,7 @@ test('trains: the loss falls, it pauses, steps, and begins anew', async () => {
   const [train = [], heldOut = []] = await curve('Loss (nats)');
   expect(train.length).toBeGreaterThanOrEqual(150);
   expect(heldOut.at(-1)).toBeLessThan((heldOut[0] ?? 0) - 0.3);
-  const paused = await step();
+  const paused = await pausedStep();
   await button('Step').click();
   await expect.poll(() => step()).toBe(paused + 1);
   // Through time: the first picture is that of the untrained model, and "now" is another.
@@ -110,7 +120,7 @@ test('the keyboard alone is enough', async () => {
   await page.keyboard.press('Enter');
   await button('Play').waitFor();
   for (let tabs = 0; tabs < 20 && (await focused()) !== 'Step'; tabs++) await page.keyboard.press('Tab');
-  const before = await step();
+  const before = await pausedStep();
   await page.keyboard.press('Enter');
   await expect.poll(() => step()).toBe(before + 1);
 });
@@ -192,7 +202,7 @@ test('Explore loads nothing of it until it is asked for', async () => {
   await page.locator('a[data-room=train]').click();
   await ready();
   expect(requests.filter((url) => /multihead-train.*wasm/.test(url)).length).toBe(1);
-  expect(page.url()).toContain('room=train');
+  await expect.poll(() => page.url()).toContain('room=train');
   await page.locator('a[data-room=explore]').click();
   await expect.poll(() => page.url()).toContain('text=The+cat+sat.');
 });
