@@ -48,7 +48,7 @@ function speak(): void {
 
 /** Share of the lowest roof above a point, if its bytes lie where all of them fit. */
 function shareOfRoof(point: Point, { gigaflops, roofs }: Roofline): number {
-  const fits = { L1: 32e3, L3: 8e6, memory: Number.POSITIVE_INFINITY };
+  const fits = { L1: 32e3, L3: 32e6, memory: Number.POSITIVE_INFINITY };
   const roof = roofs.find(({ place }) => point.bytes <= fits[place]);
   const slope = roof ? roof.gigabytesPerSecond * intensity(point) : gigaflops;
   return point.gigaflops / Math.min(gigaflops, slope);
