@@ -12,7 +12,8 @@ export default defineConfig({
     target: 'es2022',
     lib: { entry: 'web/embed.ts', formats: ['es'], fileName: () => 'multihead-lens.js' },
     // Vite leaves the white space of a library to its user's bundler; here there is none.
-    rolldownOptions: { output: { codeSplitting: false, minify: true } },
+    // The footer says that this is a module to whoever looks for an export at the start of a line, as publint does.
+    rolldownOptions: { output: { codeSplitting: false, minify: true, footer: '\nexport {};' } },
   },
   worker: { format: 'iife' },
 });
