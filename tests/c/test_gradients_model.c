@@ -11,10 +11,7 @@
 
 #include <cmocka.h>
 
-#include "support/numeric_gradient.h"
-#include "support/pool.h"
-#include "support/random_case.h"
-#include "support/train_reference.h"
+#include "support/network_case.h"
 
 enum { BATCH = 2, LENGTH = 5, PLACES = BATCH * LENGTH };
 
@@ -43,81 +40,18 @@ static struct mh_training_pass usual_pass(void)
                                      .mask = {.causal = 1}};
 }
 
-/* Norm weights near 1, the rest so large that nothing is nearly linear. */
-static float *random_parameters(const struct mh_network *config, struct pool *pool)
-{
-    uint32_t state = 31;
-    float *parameters = pool_floats(pool, mh_parameters_size(config));
-    for (size_t i = 0; i < mh_parameter_count(config); i++) {
-        struct mh_parameter p;
-        mh_parameter_at(config, i, &p);
-        random_fill(&state, parameters + p.offset, p.count, -0.6F, 0.6F);
-        bool norm_weight = strstr(p.name, "ln_") != NULL && strstr(p.name, "weight") != NULL;
-        for (size_t e = 0; e < p.count && norm_weight; e++)
-            parameters[p.offset + e] += 1.0F;
-    }
-    return parameters;
-}
-
-static void *take_workspace(const struct mh_network *config, const struct mh_training_pass *pass,
-                            struct pool *pool, size_t *bytes)
-{
-    struct mh_error error;
-    if (mh_training_workspace(config, pass, bytes, &error) != MH_OK)
-        fail_msg("%s", error.message);
-    void *workspace = pool_take(pool, *bytes, 1);
-    memset(workspace, 0xff, *bytes); /* NaN: nothing is read before it is written */
-    return workspace;
-}
-
-static struct mh_training_result run(const struct mh_network *config,
-                                     const struct mh_training_pass *pass, struct pool *pool)
-{
-    struct mh_error error;
-    struct mh_training_result result = {0};
-    size_t bytes;
-    void *workspace = take_workspace(config, pass, pool, &bytes);
-    if (mh_training_gradient(config, pass, workspace, bytes, &result, &error) != MH_OK)
-        fail_msg("%s", error.message);
-    return result;
-}
-
-static float *zeros(struct pool *pool, size_t n)
-{
-    float *x = pool_floats(pool, n);
-    memset(x, 0, n * sizeof *x);
-    return x;
-}
-
-struct model_loss {
-    const struct mh_network *config;
-    const struct mh_training_pass *pass;
-    double *parameters;
-};
-
-static double model_loss(const void *context)
-{
-    const struct model_loss *m = context;
-    return ref_model_loss(m->config, m->pass, m->parameters);
-}
-
 static void check_model(const struct mh_network *config, struct mh_training_pass pass)
 {
     struct pool pool = {0};
     size_t size = mh_parameters_size(config);
     pass.parameters = random_parameters(config, &pool);
     pass.gradient = zeros(&pool, size);
-    struct mh_training_result result = run(config, &pass, &pool);
-    struct model_loss m = {config, &pass, as_doubles(pass.parameters, size)};
-    double expected = model_loss(&m);
+    struct mh_training_result result = run_training(config, &pass, &pool);
+    struct network_loss m = {config, &pass, as_doubles(pass.parameters, size)};
+    double expected = network_loss(&m);
     assert_int_equal(result.counted, 8);
     assert_true(fabs(result.loss / 8.0 - expected) <= 1e-6 * expected);
-    for (size_t i = 0; i < mh_parameter_count(config); i++) {
-        struct mh_parameter p;
-        mh_parameter_at(config, i, &p);
-        check_by_differences(p.name, pass.gradient + p.offset, m.parameters + p.offset, p.count,
-                             model_loss, &m);
-    }
+    check_all_tensors(&m);
     free(m.parameters);
     pool_free(&pool);
 }
@@ -184,7 +118,7 @@ static void test_accumulation(void **unused)
     struct mh_training_pass pass = usual_pass();
     pass.parameters = random_parameters(&BASE, &pool);
     pass.gradient = zeros(&pool, size);
-    double whole = run(&BASE, &pass, &pool).loss, parts = 0.0;
+    double whole = run_training(&BASE, &pass, &pool).loss, parts = 0.0;
     double *expected = as_doubles(pass.gradient, size);
     pass.gradient = zeros(&pool, size);
     pass.batch = 1;
@@ -192,7 +126,7 @@ static void test_accumulation(void **unused)
     for (size_t b = 0; b < BATCH; b++) {
         pass.tokens = TOKENS + b * LENGTH;
         pass.targets = TARGETS + b * LENGTH;
-        parts += run(&BASE, &pass, &pool).loss;
+        parts += run_training(&BASE, &pass, &pool).loss;
     }
     assert_true(fabs(parts - whole) <= 1e-6 * whole);
     check_gradient("accumulated", pass.gradient, expected, size);
@@ -210,14 +144,14 @@ static void test_same_bits_and_loss_alone(void **unused)
     pass.attention_dropout = pass.residual_dropout = 0.5F;
     pass.dropout_seed = 7;
     float *first = pass.gradient = zeros(&pool, size);
-    struct mh_training_result result = run(&BASE, &pass, &pool);
+    struct mh_training_result result = run_training(&BASE, &pass, &pool);
     pass.gradient = zeros(&pool, size);
-    run(&BASE, &pass, &pool);
+    run_training(&BASE, &pass, &pool);
     assert_memory_equal(first, pass.gradient, size * sizeof *first);
     pass.gradient = NULL;
-    assert_true(run(&BASE, &pass, &pool).loss == result.loss);
+    assert_true(run_training(&BASE, &pass, &pool).loss == result.loss);
     pass.dropout_seed = 8;
-    assert_false(run(&BASE, &pass, &pool).loss == result.loss);
+    assert_false(run_training(&BASE, &pass, &pool).loss == result.loss);
     pool_free(&pool);
 }
 

@@ -10,10 +10,7 @@
 
 #include <cmocka.h>
 
-#include "support/numeric_gradient.h"
-#include "support/pool.h"
-#include "support/random_case.h"
-#include "support/train_reference.h"
+#include "support/network_case.h"
 
 enum { BATCH = 2, LENGTH = 4, SOURCE = 3, PATCH = 5, LAYERS = 2 };
 
@@ -60,72 +57,19 @@ static struct mh_training_pass pictures(struct pool *pool)
         .batch = BATCH, .length = LENGTH, .patches = patches, .targets = CLASSES};
 }
 
-/* Norm weights near 1, the rest so large that nothing is nearly linear. */
-static float *random_parameters(const struct mh_network *network, struct pool *pool)
-{
-    uint32_t state = 31;
-    float *parameters = pool_floats(pool, mh_parameters_size(network));
-    for (size_t i = 0; i < mh_parameter_count(network); i++) {
-        struct mh_parameter p;
-        mh_parameter_at(network, i, &p);
-        random_fill(&state, parameters + p.offset, p.count, -0.6F, 0.6F);
-        bool norm_weight = strstr(p.name, "ln_") != NULL && strstr(p.name, "weight") != NULL;
-        for (size_t e = 0; e < p.count && norm_weight; e++)
-            parameters[p.offset + e] += 1.0F;
-    }
-    return parameters;
-}
-
-struct network_loss {
-    const struct mh_network *network;
-    const struct mh_training_pass *pass;
-    double *parameters;
-};
-
-static double network_loss(const void *context)
-{
-    const struct network_loss *n = context;
-    return ref_model_loss(n->network, n->pass, n->parameters);
-}
-
-static struct mh_training_result run(const struct mh_network *network,
-                                     const struct mh_training_pass *pass, struct pool *pool)
-{
-    struct mh_error error;
-    struct mh_training_result result = {0};
-    size_t bytes;
-    if (mh_training_workspace(network, pass, &bytes, &error) != MH_OK)
-        fail_msg("%s", error.message);
-    void *workspace = pool_take(pool, bytes, 1);
-    memset(workspace, 0xff, bytes); /* NaN: nothing is read before it is written */
-    if (mh_training_gradient(network, pass, workspace, bytes, &result, &error) != MH_OK)
-        fail_msg("%s", error.message);
-    return result;
-}
-
 static void check_network(const struct mh_network *network, struct mh_training_pass pass)
 {
     struct pool pool = {0};
     size_t size = mh_parameters_size(network);
     pass.parameters = random_parameters(network, &pool);
-    pass.gradient = pool_floats(&pool, size);
-    memset(pass.gradient, 0, size * sizeof *pass.gradient);
-    struct mh_training_result result = run(network, &pass, &pool);
+    pass.gradient = zeros(&pool, size);
+    struct mh_training_result result = run_training(network, &pass, &pool);
     struct network_loss n = {network, &pass, as_doubles(pass.parameters, size)};
     double expected = network_loss(&n);
     double actual = (result.loss + result.supervision) / (double)result.counted;
     if (!(fabs(actual - expected) <= 2e-6 * expected))
         fail_msg("the loss is %.9g, expected %.9g", actual, expected);
-    size_t covered = 0;
-    for (size_t i = 0; i < mh_parameter_count(network); i++) {
-        struct mh_parameter p;
-        mh_parameter_at(network, i, &p);
-        assert_int_equal(p.offset, covered);
-        covered += p.count;
-        check_by_differences(p.name, pass.gradient + p.offset, n.parameters + p.offset, p.count,
-                             network_loss, &n);
-    }
-    assert_int_equal(covered, size);
+    check_all_tensors(&n);
     free(n.parameters);
     pool_free(&pool);
 }
@@ -231,7 +175,7 @@ static void test_outputs(void **unused)
     pass.cross_attention = pool_floats(&pool, MAPS);
     pass.encoder_attention = pool_floats(&pool, ENCODER);
     pass.logits = pool_floats(&pool, BATCH * LENGTH * 7);
-    run(&network, &pass, &pool);
+    run_training(&network, &pass, &pool);
     for (size_t row = 0; row < MAPS / SOURCE; row++) {
         const float *x = pass.cross_attention + row * SOURCE;
         size_t b = row / (2 * LENGTH) % BATCH;
@@ -247,7 +191,7 @@ static void test_outputs(void **unused)
     pass.batch = 1;
     pass.length = 2;
     pass.logits = prefix;
-    run(&network, &pass, &pool);
+    run_training(&network, &pass, &pool);
     for (size_t i = 0; i < 2 * 7; i++)
         assert_true(fabsf(whole[i] - prefix[i]) < 1e-5F);
     pool_free(&pool);

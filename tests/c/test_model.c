@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "support/compare.h"
+#include "support/model_run.h"
 #include "support/tiny_model.h"
 
 enum { L = 3, H = 4, E = 16, D = E / H, F = 24, V = 37, P = 12, T = 9 };
@@ -78,22 +79,6 @@ static struct mh_model_pass pass_into(struct result *result)
         .logits = result->logits,
         .check_finite = 1,
     };
-}
-
-/* In a workspace of exactly the planned bytes, at an odd address, full of NaN. */
-static enum mh_status try_run(const mh_model *model, const struct mh_model_pass *pass,
-                              struct mh_report *report, struct mh_error *error)
-{
-    size_t bytes;
-    enum mh_status status = mh_model_workspace(model, pass, &bytes, error);
-    if (status != MH_OK)
-        return status;
-    unsigned char *workspace = malloc(bytes + 1);
-    assert_non_null(workspace);
-    memset(workspace, 0xFF, bytes + 1);
-    status = mh_model_forward(model, pass, workspace + 1, bytes, report, error);
-    free(workspace);
-    return status;
 }
 
 static void run(const mh_model *model, const struct mh_model_pass *pass)

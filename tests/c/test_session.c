@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "support/model_run.h"
 #include "support/random_case.h"
 #include "support/tiny_model.h"
 
@@ -53,21 +54,6 @@ static mh_session *open_session(const mh_model *model)
     mh_session *session;
     must(mh_session_create(&session, model, 0, &error), &error);
     return session;
-}
-
-static enum mh_status try_run(const mh_model *model, const struct mh_model_pass *pass,
-                              struct mh_report *report, struct mh_error *error)
-{
-    size_t bytes;
-    enum mh_status status = mh_model_workspace(model, pass, &bytes, error);
-    if (status != MH_OK)
-        return status;
-    unsigned char *workspace = malloc(bytes + 1);
-    assert_non_null(workspace);
-    memset(workspace, 0xFF, bytes + 1);
-    status = mh_model_forward(model, pass, workspace + 1, bytes, report, error);
-    free(workspace);
-    return status;
 }
 
 /* ===== What a user does from pass to pass =================================================== */

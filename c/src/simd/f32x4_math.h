@@ -33,6 +33,18 @@ SIMD_INLINE struct exp_constants exp_constants(void)
     };
 }
 
+/* c0 + c1 x + … + c6 x^6 (Horner's scheme). */
+SIMD_INLINE f32x4 f32x4_polynomial6(const f32x4 c[7], f32x4 x)
+{
+    f32x4 p = c[6];
+    p = f32x4_madd(p, x, c[5]);
+    p = f32x4_madd(p, x, c[4]);
+    p = f32x4_madd(p, x, c[3]);
+    p = f32x4_madd(p, x, c[2]);
+    p = f32x4_madd(p, x, c[1]);
+    return f32x4_madd(p, x, c[0]);
+}
+
 /* e^x with a relative error below 1.2e-7 up to the largest finite result; +inf beyond; exactly 1 at
  * 0. Results below 2^-125.5 = 1.7e-38 are 0, so that no denormal (slow on many machines) comes out;
  * exp(-inf) is 0; NaN stays NaN.
@@ -53,14 +65,7 @@ SIMD_INLINE f32x4 f32x4_exp(f32x4 x, const struct exp_constants *k)
     f32x4 r = f32x4_nmadd(n, k->ln2_high, x);
     r = f32x4_nmadd(n, k->ln2_low, r);
 
-    f32x4 p = k->c[6];
-    p = f32x4_madd(p, r, k->c[5]);
-    p = f32x4_madd(p, r, k->c[4]);
-    p = f32x4_madd(p, r, k->c[3]);
-    p = f32x4_madd(p, r, k->c[2]);
-    p = f32x4_madd(p, r, k->c[1]);
-    p = f32x4_madd(p, r, k->c[0]);
-    return f32x4_mul(p, power);
+    return f32x4_mul(f32x4_polynomial6(k->c, r), power);
 }
 
 /* ===== 2^t for t <= 0 ======================================================================= */
@@ -92,14 +97,7 @@ SIMD_INLINE f32x4 f32x4_exp2(f32x4 t, const struct exp2_constants *k)
     const f32x4 power = f32x4_from_bits(i32x4_shift_left(f32x4_bits(rounded), 23));
     const f32x4 f = f32x4_sub(t, f32x4_sub(rounded, k->round));
 
-    f32x4 p = k->c[6];
-    p = f32x4_madd(p, f, k->c[5]);
-    p = f32x4_madd(p, f, k->c[4]);
-    p = f32x4_madd(p, f, k->c[3]);
-    p = f32x4_madd(p, f, k->c[2]);
-    p = f32x4_madd(p, f, k->c[1]);
-    p = f32x4_madd(p, f, k->c[0]);
-    return f32x4_mul(p, power);
+    return f32x4_mul(f32x4_polynomial6(k->c, f), power);
 }
 
 /* ===== ln =================================================================================== */
