@@ -1,12 +1,9 @@
 /** The site for everyone: axe, widths from a phone to a projector, the keyboard alone. */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { violationsOf } from './support/axe.js';
 import { launchBrowser, type ServedFolder, serveFolder } from './support/browser.js';
 import { builtSite, LensPage } from './support/lens-page.js';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 let browser: Browser;
 let site: ServedFolder;
@@ -26,17 +23,7 @@ afterEach(async () => {
 
 const EDITED = '#text=The+cat+sat.&mask=causal&heads=2.1,3.7&combine=side&ablate=2.1.zero&padding=2&paint=all:h3.1';
 
-/** Everything that axe has to say of the page, through shadow trees. */
-async function violations(): Promise<string[]> {
-  await lens.page.evaluate(axe);
-  return lens.page.evaluate(async () => {
-    const { axe } = window as unknown as {
-      axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-    };
-    const { violations } = await axe.run();
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
-  });
-}
+const violations = () => violationsOf(lens.page);
 
 const overflow = () => lens.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 

@@ -1,36 +1,14 @@
 /** The Digits room in Chromium: a digit is drawn by mouse and by keys, read, and looked at. */
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { launchBrowser, type ServedFolder, serveFolder } from './support/browser.js';
-import { builtSite } from './support/lens-page.js';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { violationsOf } from './support/axe.js';
+import { useRoomPage } from './support/room-page.js';
 
-let browser: Browser;
-let site: ServedFolder;
+const { open: openRoom } = useRoomPage();
 let page: Page;
-const problems: string[] = [];
 
-beforeAll(async () => {
-  [browser, site] = await Promise.all([launchBrowser(), serveFolder(builtSite())]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await site?.close();
-});
-afterEach(async () => {
-  await page?.context().close();
-  expect(problems.splice(0)).toEqual([]);
-});
-
-async function open(options: BrowserContextOptions = {}): Promise<void> {
-  const context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 900 }, ...options });
-  context.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
-  });
-  context.on('weberror', (error) => problems.push(error.error().message));
-  page = await context.newPage();
-  await page.goto(`${site.url}#room=digits`);
+async function open(options?: BrowserContextOptions): Promise<void> {
+  page = await openRoom('#room=digits', options);
   await room().locator('mh-heads').waitFor();
 }
 
@@ -92,19 +70,10 @@ test('draws by the keyboard alone', async () => {
 });
 
 test('speaks Chinese, fits a phone, and axe finds nothing, light and dark', async () => {
-  const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   for (const colorScheme of ['light', 'dark'] as const) {
     await open({ locale: 'zh-CN', viewport: { width: 390, height: 844 }, colorScheme });
     expect(await room().getByRole('button', { name: '清空' }).count()).toBe(1);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-    await page.evaluate(axe);
-    const violations = await page.evaluate(async () => {
-      const { violations: found } = await (
-        globalThis as never as { axe: { run(): Promise<{ violations: { id: string }[] }> } }
-      ).axe.run();
-      return found.map(({ id }) => id);
-    });
-    expect(violations).toEqual([]);
-    await page.context().close();
+    expect(await violationsOf(page)).toEqual([]);
   }
 });

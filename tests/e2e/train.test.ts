@@ -1,43 +1,19 @@
 /** The Train room in Chromium: a small model trains for real, and everything around it works. No test waits for a time. */
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
 import { loadModelHere } from '../../web/src/core/model.js';
-import { launchBrowser, type ServedFolder, serveFolder } from './support/browser.js';
-import { builtSite } from './support/lens-page.js';
+import { violationsOf } from './support/axe.js';
+import { useRoomPage } from './support/room-page.js';
 
 /** Small enough that a busy machine takes some hundred steps in seconds. */
 const SMALL = '#room=train&layers=1&heads=2&width=16&batch=4&warmUp=5&steps=5000';
 
-let browser: Browser;
-let site: ServedFolder;
+const { open: openRoom, requests } = useRoomPage();
 let page: Page;
-const problems: string[] = [];
-const requests: string[] = [];
 
-beforeAll(async () => {
-  [browser, site] = await Promise.all([launchBrowser(), serveFolder(builtSite())]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await site?.close();
-});
-afterEach(async () => {
-  await page?.context().close();
-  expect(problems.splice(0)).toEqual([]);
-});
-
-async function open(hash: string, options: BrowserContextOptions = {}): Promise<void> {
-  const context = await browser.newContext({ locale: 'en-US', viewport: { width: 1440, height: 900 }, ...options });
-  requests.length = 0;
-  context.on('request', (request) => requests.push(request.url()));
-  context.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
-  });
-  context.on('weberror', (error) => problems.push(error.error().message));
-  page = await context.newPage();
-  await page.goto(site.url + hash);
+async function open(hash: string, options?: BrowserContextOptions): Promise<void> {
+  page = await openRoom(hash, options);
 }
 
 /** Until the heads of a model are drawn. */
@@ -209,26 +185,17 @@ test('Explore loads nothing of it until it is asked for', async () => {
 
 describe('for everyone', () => {
   test.each([1440, 768, 390])('at %i pixels: nothing sticks out, axe finds nothing', async (width) => {
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     for (const [language, colorScheme] of [
       ['en', 'light'],
       ['zh', 'dark'],
     ] as const) {
-      await page?.context().close();
       await open(`${SMALL}&compare=1&b.heads=1&lang=${language}`, { viewport: { width, height: 900 }, colorScheme });
       await ready();
       await page.locator('multihead-train .optimiser summary').click();
       await page.locator('multihead-train .buttons button').nth(1).click();
       await page.locator('multihead-train .optimiser table').waitFor();
       expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
-      await page.evaluate(axe);
-      const found = await page.evaluate(async () => {
-        const { axe } = window as unknown as {
-          axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-        };
-        const { violations } = await axe.run();
-        return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
-      });
+      const found = await violationsOf(page);
       expect({ width, language, colorScheme, found }).toMatchObject({ found: [] });
     }
   });
