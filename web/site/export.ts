@@ -5,6 +5,7 @@ import { mapCsv, mapJson } from '../src/view/pictures/export-data.js';
 import { mapImage, svgToPng } from '../src/view/pictures/export-png.js';
 import { MOST_RECTANGLES, mapSvg } from '../src/view/pictures/export-svg.js';
 import type { HeatmapElement } from '../src/view/pictures/heatmap.js';
+import { saveFile } from '../src/view/save-file.js';
 import { stateToHash } from '../src/view/url.js';
 
 export const formats = ['svg', 'png', 'csv', 'json'] as const;
@@ -18,7 +19,7 @@ export async function exportMaps(lens: MultiheadLens, format: Format): Promise<n
   const { heatmaps } = lens;
   for (const [index, heatmap] of heatmaps.entries()) {
     const name = heatmaps.length > 1 ? `attention-${index + 1}.${format}` : `attention.${format}`;
-    save(await fileOf(lens, heatmap, format), name);
+    saveFile(await fileOf(lens, heatmap, format), name);
   }
   return heatmaps.length;
 }
@@ -65,14 +66,4 @@ function svgOf(lens: MultiheadLens, heatmap: HeatmapElement): string {
     words: lens.words,
     ...(large ? { image: mapImage(picture, theme.theme) } : {}),
   });
-}
-
-function save(file: Blob, name: string): void {
-  const address = URL.createObjectURL(file);
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = name;
-  link.click();
-  // The download reads the address after this call.
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

@@ -1,18 +1,20 @@
 /** The site around the lens: language, colours, the link in the address bar, sharing, export and help. */
 import '../src/view/define.js';
 import { copyText } from '../src/view/clipboard.js';
-import {
-  type Language,
-  languageTag,
-  type MessageKey,
-  matchLanguage,
-  preferredLanguage,
-  translator,
-} from '../src/view/i18n/index.js';
+import { type Language, languageTag, type MessageKey, matchLanguage, translator } from '../src/view/i18n/index.js';
 import { sharedModels } from '../src/view/models.js';
 import { hashPairs, hashToState, stateToHash } from '../src/view/url.js';
 import { exportMaps, formats } from './export.js';
-import { keepPreference, readPreference } from './preferences.js';
+import { find } from './find.js';
+import {
+  keepPreference,
+  keptLanguage,
+  keptTheme,
+  nextTheme,
+  otherLanguage,
+  type Theme,
+  themeSigns,
+} from './preferences.js';
 import { type Room, Rooms, roomOf } from './rooms.js';
 
 /** The words of the page around the lens. */
@@ -21,17 +23,8 @@ type SiteWord = MessageKey extends infer Key ? (Key extends `site.${infer Word}`
 const say = (word: SiteWord, values?: Readonly<Record<string, string>>): string =>
   translator(language)(`site.${word}`, values);
 
-const themes = ['auto', 'light', 'dark'] as const;
-type Theme = (typeof themes)[number];
-
 /** Browsers limit how often the address may change (Safari: 100 times in 30 s). */
 const addressDelay = 400;
-
-function find<T extends Element>(selector: string, kind: abstract new () => T): T {
-  const element = document.querySelector(selector);
-  if (!(element instanceof kind)) throw new Error(`index.html has no ${selector}`);
-  return element;
-}
 
 const lens = find('multihead-lens', HTMLElement) as HTMLElementTagNameMap['multihead-lens'];
 const languageButton = find('#language', HTMLButtonElement);
@@ -72,22 +65,18 @@ function speak(chosen: Language): void {
     element.title = label;
   }
   languageButton.textContent = language === 'zh' ? 'English' : '中文';
-  languageButton.lang = languageTag(otherLanguage());
+  languageButton.lang = languageTag(otherLanguage(language));
   listKeys();
 }
 
-const otherLanguage = (): Language => (language === 'zh' ? 'en' : 'zh');
-
 languageButton.addEventListener('click', () => {
   languageChosen = true;
-  speak(otherLanguage());
+  speak(otherLanguage(language));
   keepPreference('language', language);
   writeAddress();
 });
 
 /* ------------------------------------------------------------------------------------------------------- Theme */
-
-const themeSigns: Record<Theme, string> = { auto: '◐', light: '☀', dark: '☾' };
 
 function paint(chosen: Theme): void {
   theme = chosen;
@@ -98,7 +87,7 @@ function paint(chosen: Theme): void {
 }
 
 themeButton.addEventListener('click', () => {
-  paint(themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'auto');
+  paint(nextTheme(theme));
   keepPreference('theme', theme);
   speak(language);
 });
@@ -229,8 +218,8 @@ exportMenu.addEventListener('keydown', (event) => {
 
 /* ------------------------------------------------------------------------------------------------------- Start */
 
-paint(themes.find((known) => known === readPreference('theme')) ?? 'auto');
-speak(matchLanguage(readPreference('language')) ?? preferredLanguage(navigator.languages));
+paint(keptTheme());
+speak(keptLanguage());
 readAddress();
 // The lens asks for its model once it is laid out; by then it can be under way. What goes wrong, the lens will meet.
 if (rooms.current === 'explore' && !document.hidden) {

@@ -1,6 +1,7 @@
 /** The page "How it is fast": a recorded roofline, and one measured on the reader's machine. */
-import { type Language, languageTag, matchLanguage, preferredLanguage } from '../../src/view/i18n/index.js';
-import { keepPreference, readPreference } from '../preferences.js';
+import { languageTag } from '../../src/view/i18n/index.js';
+import { find } from '../find.js';
+import { keepPreference, keptLanguage, keptTheme, nextTheme, otherLanguage, themeSigns } from '../preferences.js';
 import { intensity, kernels, type Point, type Roofline } from './kernels.js';
 import recorded from './recorded.json' with { type: 'json' };
 import { drawRoofline } from './roofline.js';
@@ -14,20 +15,14 @@ interface Shown {
     | { readonly date: Date };
 }
 
-function find<T extends Element>(selector: string, kind: abstract new () => T): T {
-  const element = document.querySelector(selector);
-  if (!(element instanceof kind)) throw new Error(`fast/index.html has no ${selector}`);
-  return element;
-}
-
 const picture = find('#roofline', SVGSVGElement);
 const measureButton = find('#measure', HTMLButtonElement);
 const languageButton = find('#language', HTMLButtonElement);
 const themeButton = find('#theme', HTMLButtonElement);
 const progress = find('#progress', HTMLElement);
 
-let language: Language = matchLanguage(readPreference('language')) ?? preferredLanguage(navigator.languages);
-let theme = readPreference('theme') ?? 'auto';
+let language = keptLanguage();
+let theme = keptTheme();
 let shown: Shown = { roofline: recorded.roofline as Roofline, source: recorded };
 
 /* -------------------------------------------------------------------------------------------------------- Words */
@@ -37,7 +32,7 @@ function speak(): void {
   document.documentElement.lang = languageTag(language);
   document.title = say.title;
   languageButton.textContent = say.language;
-  languageButton.lang = languageTag(language === 'zh' ? 'en' : 'zh');
+  languageButton.lang = languageTag(otherLanguage(language));
   themeButton.setAttribute('aria-label', say.theme);
   themeButton.title = say.theme;
   measureButton.textContent = say.measure;
@@ -144,22 +139,19 @@ measureButton.addEventListener('click', async () => {
 
 /* ---------------------------------------------------------------------------------------------------------- Start */
 
-const themes = ['auto', 'light', 'dark'];
-const themeSigns = ['◐', '☀', '☾'];
-
 function paint(): void {
   document.documentElement.dataset.theme = theme;
-  themeButton.textContent = themeSigns[themes.indexOf(theme)] ?? '◐';
+  themeButton.textContent = themeSigns[theme];
 }
 
 themeButton.addEventListener('click', () => {
-  theme = themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'auto';
+  theme = nextTheme(theme);
   keepPreference('theme', theme);
   paint();
 });
 
 languageButton.addEventListener('click', () => {
-  language = language === 'zh' ? 'en' : 'zh';
+  language = otherLanguage(language);
   keepPreference('language', language);
   speak();
 });

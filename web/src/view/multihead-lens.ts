@@ -15,6 +15,7 @@ import {
 } from './i18n/index.js';
 import { type Preset, presets, type Remap } from './mask.js';
 import { sharedModels } from './models.js';
+import { Notice } from './notice.js';
 import type { HeatmapElement } from './pictures/heatmap.js';
 import type { Words } from './pictures/types.js';
 import { arithmetic } from './sections/arithmetic.js';
@@ -55,7 +56,6 @@ const patience = 60;
 const timedRuns = 9;
 
 /** Milliseconds that a notice stays while nothing changes. */
-const messageTime = 10_000;
 
 export interface LensEvents {
   /** The state changed, by the user or by the page. */
@@ -122,8 +122,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   #chipsFrom: number | null = null;
   #tab: Tab = 'mask';
   #narrow = true;
-  #message = '';
-  #silence: ReturnType<typeof setTimeout> | undefined;
+  readonly #notice = new Notice(this);
   #strokes = 0;
   readonly #draw = drawer();
   /** The model that the state was made to fit. */
@@ -227,7 +226,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
   change(change: (state: LensState) => LensState): void {
     const before = this.#state;
     const wanted = change(before);
-    if (wanted !== before) this.#message = '';
+    if (wanted !== before) this.#notice.drop();
     this.#state = this.#fit(wanted);
     if (this.#state === before) return;
     if (this.#state.query !== before.query) this.#chipsFrom = null;
@@ -311,13 +310,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
 
   /** Says something in the status line, for a while. */
   say(message: string): void {
-    this.#message = message;
-    clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => {
-      this.#message = '';
-      this.requestUpdate();
-    }, messageTime);
-    this.requestUpdate();
+    this.#notice.say(message);
   }
 
   /** The maps on screen, each with its `picture` and `theme`; none in a view without maps. */
@@ -376,7 +369,6 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     document.removeEventListener('visibilitychange', this.#wakeOrRest);
     this.#near = false;
     clearTimeout(this.#rendering);
-    clearTimeout(this.#silence);
     this.#session.close();
   }
 
@@ -538,7 +530,7 @@ export class MultiheadLens extends LitElement implements SessionOwner {
     const { status } = this.#session;
     if (status.kind === 'loading') return loadingText({ t }, status);
     if (status.kind === 'failed') return t(problemOf(status.error).title);
-    return this.#message;
+    return this.#notice.text;
   }
 }
 

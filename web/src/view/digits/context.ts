@@ -7,8 +7,6 @@ export interface Desk {
   readonly t: Say;
   readonly dark: boolean;
   readonly reader: DigitReader;
-  /** As the model sees it: its ink in the middle. */
-  readonly picture: Float32Array;
   readonly reading: Reading;
   readonly head: HeadRef;
   /** The place that is looked from: a patch, after the class token if there is one. */

@@ -1,14 +1,14 @@
 /** `<multihead-digits>`: draw a digit, and see which patch of the picture looks at which, in every head. */
 
-import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { pictureSide, samples } from 'multihead/models/digits';
-import { type Language, matchLanguage } from '../i18n/index.js';
 import { formatNumber, formatWeight } from '../pictures/format.js';
 import type { HeadRef } from '../pictures/types.js';
+import { RoomElement } from '../room-element.js';
 import { type Desk, shownRow } from './context.js';
 import { centred, paintPicture, readSamples } from './ink.js';
 import { firstPatch, patches, placeName } from './patches.js';
-import { DigitReader, type ReaderName } from './reader.js';
+import { DigitReader, type ReaderName, type Reading } from './reader.js';
 import { digitsStyles } from './styles.js';
 import { sayIn } from './words.js';
 
@@ -20,36 +20,22 @@ const middlePatch = 3 * 8 + 4;
 /** The sample that is there at first. */
 const firstSample = 5;
 
-/**
- * @attr theme - auto (default), light or dark
- * @attr lang - en or zh
- */
-export class MultiheadDigits extends LitElement {
+export class MultiheadDigits extends RoomElement {
   static override readonly styles = digitsStyles;
-  static override readonly properties = { theme: { reflect: true }, ownLanguage: { attribute: 'lang' } };
-
-  declare theme: 'auto' | 'light' | 'dark';
-  declare ownLanguage: string | null;
 
   readonly #samples = readSamples(samples);
   readonly #readers = new Map<ReaderName, DigitReader>();
   readonly #dark = matchMedia('(prefers-color-scheme: dark)');
   #picture: Float32Array = this.#samples[firstSample] ?? new Float32Array(pictureSide ** 2);
+  /** As the models see it: its ink in the middle. */
+  #centred: Float32Array = centred(this.#picture);
   #name: ReaderName = 'vit';
   #head: HeadRef = { layer: 2, head: 0 };
   /** A place of the map; null: the class token, or the patch in the middle. */
   #query: number | null = null;
   #failure: string | null = null;
-
-  constructor() {
-    super();
-    this.theme = 'auto';
-    this.ownLanguage = null;
-  }
-
-  get language(): Language {
-    return matchLanguage(this.ownLanguage) ?? 'en';
-  }
+  /** What was read last, and by which reader: looking from elsewhere reads nothing anew. */
+  #read: { reader: DigitReader; picture: Float32Array; reading: Reading } | null = null;
 
   override connectedCallback(): void {
     super.connectedCallback();
@@ -83,6 +69,7 @@ export class MultiheadDigits extends LitElement {
 
   #show(picture: Float32Array): void {
     this.#picture = picture;
+    this.#centred = centred(picture);
     this.requestUpdate();
   }
 
@@ -97,13 +84,11 @@ export class MultiheadDigits extends LitElement {
   #desk(): Desk | null {
     const reader = this.#readers.get(this.#name);
     if (!reader) return null;
-    const picture = centred(this.#picture);
     return {
       t: sayIn(this.language),
       dark: this.#isDark,
       reader,
-      picture,
-      reading: reader.read(picture),
+      reading: this.#readBy(reader),
       head: this.#head,
       query: this.#query ?? (reader.hasClassToken ? 0 : middlePatch),
       select: ({ layer, head }) => {
@@ -117,13 +102,20 @@ export class MultiheadDigits extends LitElement {
     };
   }
 
+  #readBy(reader: DigitReader): Reading {
+    const picture = this.#centred;
+    if (this.#read?.reader !== reader || this.#read.picture !== picture)
+      this.#read = { reader, picture, reading: reader.read(picture) };
+    return this.#read.reading;
+  }
+
   get #isDark(): boolean {
     return this.theme === 'auto' ? this.#dark.matches : this.theme === 'dark';
   }
 
   protected override updated(_changed: PropertyValues): void {
     const canvas = this.renderRoot.querySelector<HTMLCanvasElement>('canvas.ink');
-    if (canvas) paintPicture(canvas, centred(this.#picture), this.#isDark ? [255, 255, 255] : [20, 24, 30]);
+    if (canvas) paintPicture(canvas, this.#centred, this.#isDark ? [255, 255, 255] : [20, 24, 30]);
   }
 
   protected override render(): TemplateResult {

@@ -1,23 +1,8 @@
 /** The look of the Digits room; colours, text and fields are those of the lens. */
 import { css } from 'lit';
-import { colours } from '../styles/colours.js';
-import { fields, text } from '../styles/fields.js';
-import { preferences } from '../styles/panels.js';
+import { roomStyles } from '../styles/room.js';
 
 const room = css`
-  :host {
-    --mh-size: 1;
-    display: block;
-    container-type: inline-size;
-    background: var(--mh-paper);
-    color: var(--mh-ink);
-    font-variant-numeric: tabular-nums;
-  }
-  *,
-  *::before,
-  *::after {
-    box-sizing: border-box;
-  }
   .room {
     display: grid;
     grid-template: "drawing stage heads" auto "drawing stage classes" 1fr "caveat caveat caveat" auto / 280px minmax(0, 1fr) minmax(240px, 360px);
@@ -160,4 +145,4 @@ const room = css`
   }
 `;
 
-export const digitsStyles = [colours, text, fields, preferences, room];
+export const digitsStyles = roomStyles(room);

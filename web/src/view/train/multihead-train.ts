@@ -1,5 +1,5 @@
 /** `<multihead-train>`: a small model learns a task before your eyes, every head of it live. One run, or two side by side. */
-import { html, LitElement, type PropertyValues, type TemplateResult } from 'lit';
+import { html, type PropertyValues, type TemplateResult } from 'lit';
 import type { ModelFiles } from '../../core/types.js';
 import { configOf, tokenizerOf } from '../../study/model-files.js';
 import { fitHeads, type Settings, settingsToPairs } from '../../study/settings.js';
@@ -11,8 +11,10 @@ import { spawnTrainingWorker } from '../../worker/spawn-training.js';
 import type { TrainingApi } from '../../worker/training-protocol.js';
 import { afterPaint } from '../after-paint.js';
 import { copyText } from '../clipboard.js';
-import { type Language, matchLanguage } from '../i18n/index.js';
+import { Notice } from '../notice.js';
 import type { HeadRef } from '../pictures/types.js';
+import { RoomElement } from '../room-element.js';
+import { saveFile } from '../save-file.js';
 import { board } from './board.js';
 import { charts } from './charts.js';
 import type { Room, RunIndex, Shown } from './context.js';
@@ -21,7 +23,6 @@ import { hashToRoom, type RoomSettings, roomToHash } from './link.js';
 import { heads, map } from './maps.js';
 import { optimiser } from './optimiser.js';
 import { Run } from './run.js';
-import { saveFile } from './save-file.js';
 import { setup } from './setup.js';
 import { trainStyles } from './styles.js';
 import { sayIn } from './words.js';
@@ -35,7 +36,6 @@ declare global {
   }
 }
 
-const messageTime = 10_000;
 /** Below this width heads are a strip; the same as in styles.ts. */
 const threeColumns = 1200;
 
@@ -58,17 +58,9 @@ const painted = () =>
     else afterPaint(resolve);
   });
 
-/**
- * @attr theme - auto (default), light or dark
- * @attr lang - en or zh
- * @fires mh-settings, mh-explore
- */
-export class MultiheadTrain extends LitElement {
+/** @fires mh-settings, mh-explore */
+export class MultiheadTrain extends RoomElement {
   static override readonly styles = trainStyles;
-  static override readonly properties = { theme: { reflect: true }, ownLanguage: { attribute: 'lang' } };
-
-  declare theme: 'auto' | 'light' | 'dark';
-  declare ownLanguage: string | null;
 
   #runs: readonly Run[] = [];
   #wanted: RoomSettings = hashToRoom('').settings;
@@ -83,20 +75,9 @@ export class MultiheadTrain extends LitElement {
   #watched: WatchedWeight = { name: 'h.0.attn.c_attn.weight', index: 0 };
   #watching = false;
   #playing = false;
-  #message = '';
-  #silence: ReturnType<typeof setTimeout> | undefined;
+  readonly #notice = new Notice(this);
   #narrow = true;
   #resizes: ResizeObserver | undefined;
-
-  constructor() {
-    super();
-    this.theme = 'auto';
-    this.ownLanguage = null;
-  }
-
-  get language(): Language {
-    return matchLanguage(this.ownLanguage) ?? 'en';
-  }
 
   /** All settings, as the hash of a link without its `#`. */
   get link(): string {
@@ -134,7 +115,6 @@ export class MultiheadTrain extends LitElement {
     super.disconnectedCallback();
     this.#resizes?.disconnect();
     this.removeEventListener('keydown', this.#pressed);
-    clearTimeout(this.#silence);
     for (const run of this.#runs) run.close();
     this.#runs = [];
   }
@@ -287,13 +267,7 @@ export class MultiheadTrain extends LitElement {
 
   /** Says something in the status line, for a while. */
   say(message: string): void {
-    this.#message = message;
-    clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => {
-      this.#message = '';
-      this.requestUpdate();
-    }, messageTime);
-    this.requestUpdate();
+    this.#notice.say(message);
   }
 
   readonly #failed = (error: unknown): void => this.say(error instanceof Error ? error.message : String(error));
@@ -322,7 +296,7 @@ export class MultiheadTrain extends LitElement {
       playing: this.#playing,
       watched: this.#watched,
       watching: this.#watching,
-      message: this.#message,
+      message: this.#notice.text,
       narrow: this.#narrow,
       choose: (index) => update(() => (this.#active = index)),
       set: (part) => this.#set(part),

@@ -1,23 +1,8 @@
 /** The look of the Train room; colours, text and fields are those of the lens. */
 import { css } from 'lit';
-import { colours } from '../styles/colours.js';
-import { fields, text } from '../styles/fields.js';
-import { preferences } from '../styles/panels.js';
+import { roomStyles } from '../styles/room.js';
 
 const room = css`
-  :host {
-    --mh-size: 1;
-    display: block;
-    container-type: inline-size;
-    background: var(--mh-paper);
-    color: var(--mh-ink);
-    font-variant-numeric: tabular-nums;
-  }
-  *,
-  *::before,
-  *::after {
-    box-sizing: border-box;
-  }
   .room {
     display: grid;
     grid-template: "board" auto "middle" auto "setup" auto "charts" auto "foot" auto / minmax(0, 1fr);
@@ -280,4 +265,4 @@ const room = css`
   }
 `;
 
-export const trainStyles = [colours, text, fields, room, preferences];
+export const trainStyles = roomStyles(room);
