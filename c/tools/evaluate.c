@@ -1,4 +1,4 @@
-/* The mean loss of a model on texts, under each mask:
+/* The mean loss of a model on texts, in each task that it was trained for:
  *
  *     build/native/evaluate SETTINGS MODEL TOKENS...
  *
@@ -33,11 +33,7 @@ static void add(mh_trainer *trainer, const struct batch *batch, struct mh_traini
 {
     struct mh_error error;
     struct mh_training_result result;
-    struct mh_training_pass pass = {.batch = batch->batch,
-                                    .length = batch->length,
-                                    .tokens = batch->tokens,
-                                    .targets = batch->targets,
-                                    .mask = batch->mask};
+    struct mh_training_pass pass = pass_over(batch);
     if (mh_trainer_evaluate(trainer, &pass, &result, &error) != MH_OK)
         fail("%s", error.message);
     sum->loss += result.loss;
@@ -49,20 +45,18 @@ static struct mh_training_result evaluate(mh_trainer *trainer, const struct sett
                                           const struct sequences *q, enum task task)
 {
     struct mh_training_result sum = {0};
-    struct batch batch = {.tokens = take(settings->shard_tokens, sizeof(int32_t)),
-                          .targets = take(settings->shard_tokens, sizeof(int32_t))};
-    for (batch.length = 2; batch.length <= settings->positions; batch.length++) {
-        size_t count = q->first_of[batch.length + 1] - q->first_of[batch.length];
-        size_t most = settings->shard_tokens / batch.length;
-        for (size_t first = 0; first < count; first += batch.batch) {
-            uint64_t stream = mh_random_stream((uint32_t)settings->seed, batch.length, first, 0);
-            batch.batch = count - first < most ? count - first : most;
-            fill_batch(&batch, q, settings, task, first, stream);
+    struct batch batch = make_batch(settings);
+    for (size_t g = 0; g < q->group_count; g++) {
+        const struct group *group = &q->groups[g];
+        size_t most = settings->shard_tokens / group_tokens(group);
+        for (size_t first = 0; first < group->count; first += batch.batch) {
+            uint64_t stream = mh_random_stream((uint32_t)settings->seed, group->length, first, 0);
+            size_t count = group->count - first < most ? group->count - first : most;
+            fill_batch(&batch, q, settings, group, task, first, count, stream);
             add(trainer, &batch, &sum);
         }
     }
-    free(batch.tokens);
-    free(batch.targets);
+    free_batch(&batch);
     return sum;
 }
 
@@ -76,6 +70,8 @@ int main(int argc, char **argv)
     for (int i = 3; i < argc; i++) {
         struct sequences sequences = read_sequences(argv[i], &settings);
         for (enum task task = 0; task < TASKS; task++) {
+            if (!has_task(&settings, task))
+                continue;
             struct mh_training_result result = evaluate(trainer, &settings, &sequences, task);
             printf("%s,%s,%zu,%.4f\n", argv[i], task_name(task), result.counted,
                    result.loss / (double)result.counted);

@@ -1,4 +1,5 @@
-/* Trains a language model of GPT-2's layout on texts, under several masks at once:
+/* Trains a language model of GPT-2's layout on texts, under several masks at once, or a translator on
+ * pairs of sentences:
  *
  *     build/native/train SETTINGS TOKENS OUT [--start MODEL] [--until STEP] [--threads N]
  *
@@ -99,9 +100,12 @@ static void begin_log(const struct training *t)
     }
     if (log != NULL)
         fclose(log);
-    static const char header[] = "step,tokens,learning_rate,gradient_norm,causal,bidirectional,"
-                                 "window\n";
-    write_file(t->log, bytes > 0 ? kept : header, bytes > 0 ? bytes : sizeof header - 1);
+    char header[256] = "step,tokens,learning_rate,gradient_norm";
+    for (size_t task = 0; task < TASKS; task++)
+        if (has_task(&t->settings, (enum task)task))
+            strcat(strcat(header, ","), task_name((enum task)task));
+    strcat(header, "\n");
+    write_file(t->log, bytes > 0 ? kept : header, bytes > 0 ? bytes : strlen(header));
     free(kept);
 }
 
@@ -126,7 +130,7 @@ static void write_log(const struct training *t, const struct mh_step_report *ste
     for (size_t i = 0; i < t->settings.shard_count; i++) {
         loss[parts[i].task] += results[i].loss;
         counted[parts[i].task] += (double)results[i].counted;
-        tokens += parts[i].batch * parts[i].length;
+        tokens += parts[i].batch * group_tokens(parts[i].group);
     }
     FILE *log = fopen(t->log, "a");
     if (log == NULL)
@@ -134,7 +138,8 @@ static void write_log(const struct training *t, const struct mh_step_report *ste
     fprintf(log, "%u,%zu,%.6g,%.6g", step->step, tokens, (double)step->learning_rate,
             (double)step->gradient_norm);
     for (size_t task = 0; task < TASKS; task++)
-        fprintf(log, ",%.6f", counted[task] > 0.0 ? loss[task] / counted[task] : 0.0);
+        if (has_task(&t->settings, (enum task)task))
+            fprintf(log, ",%.6f", counted[task] > 0.0 ? loss[task] / counted[task] : 0.0);
     fprintf(log, "\n");
     fclose(log);
 }
@@ -172,7 +177,7 @@ static void step(struct training *t)
     for (size_t i = 0; i < t->settings.shard_count; i++) {
         t->loss[parts[i].task] += results[i].loss;
         t->counted[parts[i].task] += results[i].counted;
-        t->tokens += parts[i].batch * parts[i].length;
+        t->tokens += parts[i].batch * group_tokens(parts[i].group);
     }
     write_log(t, &taken, parts, results);
     if (taken.step % t->settings.report_every == 0 || taken.step == t->settings.steps)
@@ -210,6 +215,7 @@ static void end(struct training *t)
     save(t, t->checkpoint, MH_FILE_CHECKPOINT);
     save(t, t->model, MH_FILE_MODEL);
     end_workers(t->workers);
+    free_plan(&t->plan);
     free_sequences(&t->sequences);
     mh_trainer_free(t->trainer);
 }

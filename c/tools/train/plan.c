@@ -1,16 +1,19 @@
 #include "plan.h"
 
 #include "base/random.h"
+#include "say.h"
 
-/* The length of the token that is number `token` when all stand in order of their lengths. */
-static size_t length_at(const struct sequences *q, size_t token)
+#include <stdlib.h>
+
+/* The group of the token that is number `token` when all stand in the order of their groups. */
+static size_t group_at(const struct sequences *q, size_t token)
 {
-    size_t length = 0, before = 0;
-    do {
-        length++;
-        before += length * (q->first_of[length + 1] - q->first_of[length]);
-    } while (before <= token);
-    return length;
+    size_t group = 0, before = 0;
+    for (;; group++) {
+        before += q->groups[group].count * group_tokens(&q->groups[group]);
+        if (before > token)
+            return group;
+    }
 }
 
 static struct part plan_part(struct plan *plan, size_t shard)
@@ -19,11 +22,11 @@ static struct part plan_part(struct plan *plan, size_t shard)
     const struct settings *s = plan->settings;
     uint64_t stream = mh_random_stream((uint32_t)s->seed, plan->step, shard, 0);
     size_t token = ((uint64_t)mh_random_at(stream, 0) << 32 | mh_random_at(stream, 1)) % q->total;
-    size_t length = length_at(q, token), first = plan->next[length];
-    size_t batch = s->shard_tokens / length;
-    plan->next[length] += batch;
+    size_t group = group_at(q, token), first = plan->next[group];
+    size_t batch = s->shard_tokens / group_tokens(&q->groups[group]);
+    plan->next[group] += batch;
     return (struct part){
-        .length = length,
+        .group = &q->groups[group],
         .batch = batch,
         .first = first,
         .task = s->shards[shard],
@@ -42,8 +45,14 @@ struct plan begin_plan(const struct settings *settings, const struct sequences *
                        size_t step)
 {
     struct plan plan = {.settings = settings, .sequences = sequences};
+    plan.next = take(sequences->group_count, sizeof *plan.next);
     struct part parts[MOST_SHARDS];
     while (plan.step < step)
         plan_step(&plan, parts);
     return plan;
+}
+
+void free_plan(struct plan *plan)
+{
+    free(plan->next);
 }

@@ -10,50 +10,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const TASK_NAMES[TASKS] = {"causal", "bidirectional", "window"};
+static const char *const TASK_NAMES[TASKS] = {"causal", "bidirectional", "window", "translation"};
 
 const char *task_name(enum task task)
 {
     return TASK_NAMES[task];
 }
 
+bool has_task(const struct settings *s, enum task task)
+{
+    for (size_t i = 0; i < s->shard_count; i++)
+        if (s->shards[i] == task)
+            return true;
+    return false;
+}
+
+static bool hides_tokens(const struct settings *s)
+{
+    return has_task(s, TASK_BIDIRECTIONAL) || has_task(s, TASK_WINDOW);
+}
+
 /* ===== Fields =============================================================================== */
+
+enum need {
+    ALWAYS,
+    HIDING, /* by tasks that hide tokens */
+    NEVER,  /* 0 if it is not there */
+};
 
 struct field {
     const char *name;
     bool real;
+    enum need need;
     size_t offset;
 };
 
-#define WHOLE(name) {#name, false, offsetof(struct settings, name)}
-#define REAL(name) {#name, true, offsetof(struct settings, name)}
+#define WHOLE(name, need) {#name, false, need, offsetof(struct settings, name)}
+#define REAL(name, need) {#name, true, need, offsetof(struct settings, name)}
 
 static const struct field FIELDS[] = {
-    WHOLE(layers),
-    WHOLE(heads),
-    WHOLE(embed_dim),
-    WHOLE(ffn_dim),
-    WHOLE(vocabulary),
-    WHOLE(positions),
-    WHOLE(seed),
-    WHOLE(steps),
-    WHOLE(warm_up),
-    REAL(peak),
-    REAL(floor),
-    REAL(beta1),
-    REAL(beta2),
-    REAL(epsilon),
-    REAL(weight_decay),
-    REAL(clip),
-    REAL(attention_dropout),
-    REAL(residual_dropout),
-    WHOLE(shard_tokens),
-    REAL(mask_share),
-    WHOLE(mask_token),
-    WHOLE(first_word),
-    WHOLE(window),
-    WHOLE(report_every),
-    WHOLE(save_every),
+    WHOLE(layers, ALWAYS),
+    WHOLE(encoder_layers, NEVER),
+    WHOLE(heads, ALWAYS),
+    WHOLE(embed_dim, ALWAYS),
+    WHOLE(ffn_dim, ALWAYS),
+    WHOLE(vocabulary, ALWAYS),
+    WHOLE(positions, ALWAYS),
+    WHOLE(seed, ALWAYS),
+    WHOLE(steps, ALWAYS),
+    WHOLE(warm_up, ALWAYS),
+    REAL(peak, ALWAYS),
+    REAL(floor, ALWAYS),
+    REAL(beta1, ALWAYS),
+    REAL(beta2, ALWAYS),
+    REAL(epsilon, ALWAYS),
+    REAL(weight_decay, ALWAYS),
+    REAL(clip, ALWAYS),
+    REAL(attention_dropout, ALWAYS),
+    REAL(residual_dropout, ALWAYS),
+    WHOLE(shard_tokens, ALWAYS),
+    REAL(mask_share, HIDING),
+    WHOLE(mask_token, HIDING),
+    WHOLE(first_word, HIDING),
+    WHOLE(window, HIDING),
+    WHOLE(report_every, ALWAYS),
+    WHOLE(save_every, ALWAYS),
 };
 
 enum { FIELD_COUNT = sizeof FIELDS / sizeof FIELDS[0] };
@@ -94,7 +115,8 @@ static void read_shards(const struct line *line, char *text, struct settings *se
         while (task < TASKS && strcmp(word, TASK_NAMES[task]) != 0)
             task++;
         if (task == TASKS || settings->shard_count == MOST_SHARDS)
-            fail("%s, line %zu: '%s': shards are at most %d of causal, bidirectional, window",
+            fail("%s, line %zu: '%s': shards are at most %d of causal, bidirectional, window, "
+                 "translation",
                  line->path, line->number, word, MOST_SHARDS);
         settings->shards[settings->shard_count++] = (enum task)task;
     }
@@ -125,24 +147,44 @@ static void read_line(const struct line *line, char *text, struct settings *sett
     fail("%s, line %zu: there is no setting '%s'", line->path, line->number, name);
 }
 
+static void check_shards(const char *path, const struct settings *s)
+{
+    if (s->shard_count == 0)
+        fail("%s: shards is missing: name at least one task", path);
+    for (size_t i = 0; i < s->shard_count; i++)
+        if ((s->encoder_layers > 0) != (s->shards[i] == TASK_TRANSLATION))
+            fail("%s: with encoder_layers %zu there is no task %s: an encoder-decoder has "
+                 "translation, any other network has not",
+                 path, s->encoder_layers, task_name(s->shards[i]));
+    if (s->shard_tokens < s->positions * (s->encoder_layers > 0 ? 2 : 1))
+        fail("%s: shard_tokens must be at least positions, of an encoder-decoder twice that", path);
+}
+
+static void check_hiding(const char *path, const struct settings *s)
+{
+    if (!(s->mask_share > 0.0 && s->mask_share < 1.0) || s->mask_token >= s->vocabulary ||
+        s->first_word >= s->vocabulary || s->window >= s->positions)
+        fail("%s: mask_share must be between 0 and 1, mask_token and first_word below vocabulary, "
+             "window below positions",
+             path);
+}
+
 static void check(const char *path, const struct settings *s)
 {
     struct mh_error error;
     struct mh_network network = network_of(s);
     if (mh_network_check(&network, &error) != MH_OK)
         fail("%s: %s", path, error.message);
-    if (s->shard_count == 0)
-        fail("%s: shards is missing: name at least one of causal, bidirectional, window", path);
-    if (s->shard_tokens < s->positions || s->report_every == 0 || s->save_every == 0 ||
-        s->steps == 0)
-        fail("%s: shard_tokens must be at least positions; report_every, save_every and steps at "
-             "least 1",
-             path);
-    if (!(s->mask_share > 0.0 && s->mask_share < 1.0) || s->mask_token >= s->vocabulary ||
-        s->first_word >= s->vocabulary || s->window >= s->positions)
-        fail("%s: mask_share must be between 0 and 1, mask_token and first_word below vocabulary, "
-             "window below positions",
-             path);
+    if (s->report_every == 0 || s->save_every == 0 || s->steps == 0)
+        fail("%s: report_every, save_every and steps must be at least 1", path);
+    check_shards(path, s);
+    if (hides_tokens(s))
+        check_hiding(path, s);
+}
+
+static bool is_needed(const struct settings *s, enum need need)
+{
+    return need == ALWAYS || (need == HIDING && hides_tokens(s));
 }
 
 struct settings read_settings(const char *path)
@@ -157,7 +199,7 @@ struct settings read_settings(const char *path)
         read_line(&line, text, &settings, found);
     fclose(file);
     for (size_t i = 0; i < FIELD_COUNT; i++)
-        if (!found[i])
+        if (!found[i] && is_needed(&settings, FIELDS[i].need))
             fail("%s: the setting %s is missing", path, FIELDS[i].name);
     check(path, &settings);
     return settings;
@@ -167,7 +209,10 @@ struct settings read_settings(const char *path)
 
 struct mh_network network_of(const struct settings *s)
 {
-    return (struct mh_network){.model = {.layers = s->layers,
+    return (struct mh_network){.architecture =
+                                   s->encoder_layers > 0 ? MH_ENCODER_DECODER : MH_DECODER,
+                               .encoder_layers = s->encoder_layers,
+                               .model = {.layers = s->layers,
                                          .heads = s->heads,
                                          .kv_heads = s->heads,
                                          .embed_dim = s->embed_dim,

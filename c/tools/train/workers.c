@@ -63,21 +63,15 @@ static struct mh_training_pass pass_of(struct worker *worker, size_t shard)
 {
     struct workers *w = worker->all;
     const struct part *part = &w->parts[shard];
-    worker->batch.batch = part->batch;
-    worker->batch.length = part->length;
-    fill_batch(&worker->batch, w->sequences, w->settings, part->task, part->first, part->stream);
-    return (struct mh_training_pass){
-        .parameters = w->parameters,
-        .gradient = w->shards + shard * w->size,
-        .batch = part->batch,
-        .length = part->length,
-        .tokens = worker->batch.tokens,
-        .targets = worker->batch.targets,
-        .mask = worker->batch.mask,
-        .attention_dropout = (float)w->settings->attention_dropout,
-        .residual_dropout = (float)w->settings->residual_dropout,
-        .dropout_seed = mh_random_at(part->stream, SIZE_MAX / 2),
-    };
+    fill_batch(&worker->batch, w->sequences, w->settings, part->group, part->task, part->first,
+               part->batch, part->stream);
+    struct mh_training_pass pass = pass_over(&worker->batch);
+    pass.parameters = w->parameters;
+    pass.gradient = w->shards + shard * w->size;
+    pass.attention_dropout = (float)w->settings->attention_dropout;
+    pass.residual_dropout = (float)w->settings->residual_dropout;
+    pass.dropout_seed = mh_random_at(part->stream, SIZE_MAX / 2);
+    return pass;
 }
 
 static void grow_workspace(struct worker *worker, const struct mh_training_pass *pass)
@@ -161,8 +155,7 @@ struct workers *begin_workers(const struct settings *settings, const struct sequ
     for (size_t i = 0; i < w->count; i++) {
         w->of[i].all = w;
         w->of[i].number = i;
-        w->of[i].batch.tokens = take(settings->shard_tokens, sizeof(int32_t));
-        w->of[i].batch.targets = take(settings->shard_tokens, sizeof(int32_t));
+        w->of[i].batch = make_batch(settings);
         if (i > 0 && pthread_create(&w->of[i].thread, NULL, work, &w->of[i]) != 0)
             fail("cannot start thread %zu of %zu", i + 1, w->count);
     }
@@ -176,8 +169,7 @@ void end_workers(struct workers *w)
     for (size_t i = 0; i < w->count; i++) {
         if (i > 0)
             pthread_join(w->of[i].thread, NULL);
-        free(w->of[i].batch.tokens);
-        free(w->of[i].batch.targets);
+        free_batch(&w->of[i].batch);
         free(w->of[i].workspace);
     }
     pthread_cond_destroy(&w->gate.opened);

@@ -28,6 +28,14 @@ static const char SETTINGS[] =
     "shards causal  bidirectional window causal\t\nshard_tokens 40\nmask_share 0.3\nmask_token 4\n"
     "first_word 6\nwindow 2\nreport_every 5\nsave_every 10\n";
 
+/* What hides tokens is left out: nobody asks. */
+static const char PAIR_SETTINGS[] =
+    "layers 1\nencoder_layers 2\nheads 2\nembed_dim 8\nffn_dim 16\nvocabulary 30\n"
+    "positions 12\nseed 3\nsteps 20\nwarm_up 2\npeak 1e-2\nfloor 0\nbeta1 0.9\nbeta2 0.98\n"
+    "epsilon 1e-8\nweight_decay 0.01\nclip 1\nattention_dropout 0.1\nresidual_dropout 0.1\n"
+    "shards translation translation translation translation\nshard_tokens 40\nreport_every 5\n"
+    "save_every 10\n";
+
 /* The path of a file with these bytes, in a folder for temporary files. */
 static const char *temporary(const char *name, const void *bytes, size_t count)
 {
@@ -47,7 +55,7 @@ static struct settings settings_from(const char *text)
     return settings;
 }
 
-/* 40 sequences of 3 to 12 tokens: 2, words, 3. The first word says which it is. */
+/* 40 sequences of 3 to 12 tokens: 2, words, 3. They are 20 pairs too. */
 static struct sequences some_sequences(const struct settings *settings)
 {
     uint16_t numbers[MOST_NUMBERS];
@@ -76,20 +84,26 @@ static void settings_are_read(void **state)
     assert_int_equal(s.shards[2], TASK_WINDOW);
     assert_int_equal(network_of(&s).model.embed_dim, 8);
     assert_int_equal(trainer_settings_of(&s).schedule.steps, 20);
+    assert_int_equal(network_of(&s).architecture, MH_DECODER);
+    assert_true(has_task(&s, TASK_WINDOW) && !has_task(&s, TASK_TRANSLATION));
+    s = settings_from(PAIR_SETTINGS);
+    assert_int_equal(network_of(&s).architecture, MH_ENCODER_DECODER);
+    assert_int_equal(network_of(&s).encoder_layers, 2);
+    assert_true(has_task(&s, TASK_TRANSLATION) && !has_task(&s, TASK_CAUSAL));
 }
 
-/* Does reading these settings end the program with a message that has `words` in it? */
-static bool is_refused(const char *text, const char *words)
+/* Does `read` end the program with a message that has `words` in it? */
+static bool ends_with(void (*read_path)(const char *path), const char *path, const char *words)
 {
     int ends[2], status;
-    char message[1024] = "";
-    const char *path = temporary("refused.txt", text, strlen(text));
+    char message[1024] = "", mine[512];
+    snprintf(mine, sizeof mine, "%s", path); /* what is read may need a temporary file too */
     assert_int_equal(pipe(ends), 0);
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO);
-        read_settings(path);
+        read_path(mine);
         _exit(EXIT_SUCCESS);
     }
     close(ends[1]);
@@ -97,9 +111,21 @@ static bool is_refused(const char *text, const char *words)
     message[length > 0 ? length : 0] = '\0';
     close(ends[0]);
     waitpid(child, &status, 0);
-    remove(path);
     return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE &&
            strstr(message, words) != NULL;
+}
+
+static void read_settings_with(const char *path)
+{
+    read_settings(path);
+}
+
+static bool is_refused(const char *text, const char *words)
+{
+    const char *path = temporary("refused.txt", text, strlen(text));
+    bool refused = ends_with(read_settings_with, path, words);
+    remove(path);
+    return refused;
 }
 
 static void settings_that_make_no_sense_are_refused(void **state)
@@ -117,6 +143,46 @@ static void settings_that_make_no_sense_are_refused(void **state)
     snprintf(text, sizeof text, "%sheads 3\n", SETTINGS);
     assert_true(is_refused(text, "3"));
     assert_true(is_refused(SETTINGS + strlen("layers 1\n"), "layers is missing"));
+    snprintf(text, sizeof text, "%sencoder_layers 1\n", SETTINGS);
+    assert_true(is_refused(text, "there is no task causal"));
+    snprintf(text, sizeof text, "%sshards translation\n", SETTINGS);
+    assert_true(is_refused(text, "there is no task translation"));
+    snprintf(text, sizeof text, "%sshard_tokens 23\n", PAIR_SETTINGS);
+    assert_true(is_refused(text, "shard_tokens"));
+    snprintf(text, sizeof text, "%smask_share 1\n", SETTINGS);
+    assert_true(is_refused(text, "mask_share"));
+}
+
+static void read_pairs_with(const char *path)
+{
+    struct settings settings = settings_from(PAIR_SETTINGS);
+    read_sequences(path, &settings);
+}
+
+static void sources_without_targets_are_refused(void **state)
+{
+    (void)state;
+    const uint16_t numbers[] = {2, 7, 3, 2, 2, 3, 2, 7, 3}, unknown[] = {2, 7, 3, 2, 2, 30};
+    const char *path = temporary("half.tokens", numbers, sizeof numbers);
+    assert_true(ends_with(read_pairs_with, path, "ends with a source that has no target"));
+    remove(path);
+    path = temporary("unknown.tokens", unknown, sizeof unknown);
+    assert_true(ends_with(read_pairs_with, path, "token 30 at byte 10"));
+    remove(path);
+}
+
+/* Of [MASK]'s tasks: some of the tokens are hidden, and those asked for. */
+static void check_hidden(const struct batch *batch, size_t b, const uint16_t *from)
+{
+    size_t hidden = 0;
+    for (size_t t = 0; t < batch->length; t++) {
+        size_t i = b * batch->length + t;
+        bool asked = batch->targets[i] >= 0;
+        assert_int_equal(batch->tokens[i], asked ? 4 : from[t]);
+        assert_true(!asked || (batch->targets[i] == from[t] && from[t] >= 6));
+        hidden += asked;
+    }
+    assert_true(hidden > 0);
 }
 
 static void batches_ask_for_what_their_task_says(void **state)
@@ -124,33 +190,23 @@ static void batches_ask_for_what_their_task_says(void **state)
     (void)state;
     struct settings s = settings_from(SETTINGS);
     struct sequences q = some_sequences(&s);
-    int32_t tokens[40], targets[40];
-    struct batch batch = {.tokens = tokens, .targets = targets};
-    for (batch.length = 3; batch.length <= 12; batch.length++) {
-        size_t of_length = q.first_of[batch.length + 1] - q.first_of[batch.length];
-        if (of_length == 0)
-            continue;
-        batch.batch = s.shard_tokens / batch.length;
-        fill_batch(&batch, &q, &s, TASK_CAUSAL, 1, 7);
+    struct batch batch = make_batch(&s);
+    assert_int_equal(q.count, 40);
+    for (size_t g = 0; g < q.group_count; g++) {
+        const struct group *group = &q.groups[g];
+        size_t length = group->length, count = s.shard_tokens / length;
+        assert_int_equal(group->source_length, 0);
+        fill_batch(&batch, &q, &s, group, TASK_CAUSAL, 1, count, 7);
         assert_int_equal(batch.mask.causal, 1);
-        for (size_t i = 0; i < batch.batch * batch.length; i++)
-            assert_int_equal(targets[i], (i + 1) % batch.length == 0 ? -1 : tokens[i + 1]);
-        fill_batch(&batch, &q, &s, TASK_WINDOW, 1, 7);
+        assert_null(pass_over(&batch).source);
+        for (size_t i = 0; i < count * length; i++)
+            assert_int_equal(batch.targets[i], (i + 1) % length == 0 ? -1 : batch.tokens[i + 1]);
+        fill_batch(&batch, &q, &s, group, TASK_WINDOW, 1, count, 7);
         assert_int_equal(batch.mask.window_left, 2);
-        for (size_t b = 0; b < batch.batch; b++) {
-            const uint16_t *from =
-                q.tokens + q.starts[q.first_of[batch.length] + (1 + b) % of_length];
-            size_t hidden = 0;
-            for (size_t t = 0; t < batch.length; t++) {
-                size_t i = b * batch.length + t;
-                bool asked = targets[i] >= 0;
-                assert_int_equal(tokens[i], asked ? 4 : from[t]);
-                assert_true(!asked || (targets[i] == from[t] && from[t] >= 6));
-                hidden += asked;
-            }
-            assert_true(hidden > 0);
-        }
+        for (size_t b = 0; b < count; b++)
+            check_hidden(&batch, b, q.tokens + q.starts[group->first + (1 + b) % group->count]);
     }
+    free_batch(&batch);
     free_sequences(&q);
 }
 
@@ -163,51 +219,94 @@ static void given_tokens_are_not_asked_for(void **state)
     const int32_t words[] = {2, 7, 8, 7, 8, 3}, next[] = {-1, -1, 7, 8, 3, -1};
     const char *path = temporary("given.tokens", numbers, sizeof numbers);
     struct sequences q = read_sequences(path, &s);
-    int32_t tokens[6], targets[6];
-    struct batch batch = {.batch = 1, .length = 6, .tokens = tokens, .targets = targets};
+    struct batch batch = make_batch(&s);
+    const int32_t *tokens = batch.tokens, *targets = batch.targets;
     remove(path);
-    fill_batch(&batch, &q, &s, TASK_CAUSAL, 0, 1);
+    fill_batch(&batch, &q, &s, q.groups, TASK_CAUSAL, 0, 1, 1);
     assert_memory_equal(tokens, words, sizeof words);
     assert_memory_equal(targets, next, sizeof next);
     for (uint64_t stream = 0; stream < 50; stream++) {
-        fill_batch(&batch, &q, &s, TASK_BIDIRECTIONAL, 0, stream);
+        fill_batch(&batch, &q, &s, q.groups, TASK_BIDIRECTIONAL, 0, 1, stream);
         for (size_t i = 0; i < 6; i++)
             assert_true(i == 3 || i == 4 ? targets[i] < 0 || targets[i] == words[i]
                                          : targets[i] < 0 && tokens[i] == words[i]);
         assert_true(targets[3] >= 0 || targets[4] >= 0);
     }
+    free_batch(&batch);
     free_sequences(&q);
 }
 
-/* Each sequence of a length has its turn before any comes again. */
-static void a_plan_goes_round(void **state)
+/* Pairs of tokens in both orders, with sources up to the longest that there may be. */
+static void pairs_are_grouped_and_sources_padded(void **state)
 {
     (void)state;
-    struct settings s = settings_from(SETTINGS);
+    struct settings s = settings_from(PAIR_SETTINGS);
+    const uint16_t numbers[] = {3,  7,  8,  3,  2,  2,  3,  /**/ 2, 9, 3,       3,  2,  7,
+                                3,  4,  6,  7,  8,  3,  2,  2,      3, /**/ 11, 21, 22, 23,
+                                24, 25, 26, 27, 28, 29, 10, 3,      2, 2,       3};
+    const int32_t sources[] = {7, 8, 3, 0, 6, 7, 8, 3}, source_lengths[] = {3, 4};
+    const int32_t tokens[] = {2, 3, 2, 3}, targets[] = {3, -1, 3, -1};
+    const char *path = temporary("pairs.tokens", numbers, sizeof numbers);
+    struct sequences q = read_sequences(path, &s);
+    struct batch batch = make_batch(&s);
+    remove(path);
+    assert_int_equal(q.count, 4);
+    assert_int_equal(q.group_count, 3);
+    assert_int_equal(q.total, 2 * (2 + 4) + (2 + 12) + (3 + 4));
+    assert_int_equal(q.groups[1].source_length, 12);
+    assert_int_equal(q.groups[2].length, 3);
+    fill_batch(&batch, &q, &s, &q.groups[0], TASK_TRANSLATION, 2, 2, 1);
+    struct mh_training_pass pass = pass_over(&batch);
+    assert_int_equal(pass.batch, 2);
+    assert_int_equal(pass.source_length, 4);
+    assert_int_equal(pass.mask.causal, 1);
+    assert_memory_equal(pass.source, sources, sizeof sources);
+    assert_memory_equal(pass.source_lengths, source_lengths, sizeof source_lengths);
+    assert_memory_equal(pass.tokens, tokens, sizeof tokens);
+    assert_memory_equal(pass.targets, targets, sizeof targets);
+    free_batch(&batch);
+    free_sequences(&q);
+}
+
+static void check_turns(const char *text)
+{
+    struct settings s = settings_from(text);
     struct sequences q = some_sequences(&s);
     struct plan plan = begin_plan(&s, &q, 0);
     struct part parts[MOST_SHARDS];
-    size_t next[13] = {0}, drawn = 0;
+    size_t *next = take(q.group_count, sizeof *next), drawn = 0;
     for (size_t step = 0; step < 30; step++) {
         plan_step(&plan, parts);
         for (size_t i = 0; i < s.shard_count; i++) {
-            assert_true(q.first_of[parts[i].length + 1] > q.first_of[parts[i].length]);
-            assert_int_equal(parts[i].first, next[parts[i].length]);
-            assert_int_equal(parts[i].batch, s.shard_tokens / parts[i].length);
-            next[parts[i].length] += parts[i].batch;
-            drawn |= (size_t)1 << parts[i].length;
+            size_t group = (size_t)(parts[i].group - q.groups);
+            assert_true(group < q.group_count && q.groups[group].count > 0);
+            assert_int_equal(parts[i].first, next[group]);
+            assert_int_equal(parts[i].batch, s.shard_tokens / group_tokens(parts[i].group));
+            drawn += next[group] == 0;
+            next[group] += parts[i].batch;
         }
     }
-    assert_true((drawn & (drawn - 1)) != 0);
+    assert_true(drawn > 1);
     struct plan resumed = begin_plan(&s, &q, 30);
-    assert_memory_equal(&plan, &resumed, sizeof plan);
+    assert_int_equal(resumed.step, plan.step);
+    assert_memory_equal(resumed.next, plan.next, q.group_count * sizeof *next);
+    free(next);
+    free_plan(&plan);
+    free_plan(&resumed);
     free_sequences(&q);
 }
 
-static void a_step_has_the_same_bits_on_any_number_of_threads(void **state)
+/* Each sequence of a group has its turn before any comes again. */
+static void a_plan_goes_round(void **state)
 {
     (void)state;
-    struct settings s = settings_from(SETTINGS);
+    check_turns(SETTINGS);
+    check_turns(PAIR_SETTINGS);
+}
+
+static void check_threads(const char *text)
+{
+    struct settings s = settings_from(text);
     struct sequences q = some_sequences(&s);
     struct mh_network network = network_of(&s);
     size_t size = mh_parameters_size(&network);
@@ -231,6 +330,7 @@ static void a_step_has_the_same_bits_on_any_number_of_threads(void **state)
         assert_memory_equal(gradient, first, size * sizeof(float));
         assert_true(results[3].loss == loss && loss > 0.0);
         free(gradient);
+        free_plan(&plan);
         end_workers(workers);
     }
     free(parameters);
@@ -238,13 +338,22 @@ static void a_step_has_the_same_bits_on_any_number_of_threads(void **state)
     free_sequences(&q);
 }
 
+static void a_step_has_the_same_bits_on_any_number_of_threads(void **state)
+{
+    (void)state;
+    check_threads(SETTINGS);
+    check_threads(PAIR_SETTINGS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_are_read),
         cmocka_unit_test(settings_that_make_no_sense_are_refused),
+        cmocka_unit_test(sources_without_targets_are_refused),
         cmocka_unit_test(batches_ask_for_what_their_task_says),
         cmocka_unit_test(given_tokens_are_not_asked_for),
+        cmocka_unit_test(pairs_are_grouped_and_sources_padded),
         cmocka_unit_test(a_plan_goes_round),
         cmocka_unit_test(a_step_has_the_same_bits_on_any_number_of_threads),
     };
