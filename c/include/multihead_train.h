@@ -233,8 +233,9 @@ void mh_sgd_step(const struct mh_network *network, float weight_decay, float rat
 
 /* ===== 4. Trainer =============================================================================
  *
- * Owns parameters, gradient, the optimiser's state and a workspace that grows to the largest batch it
- * has seen. One step is mh_trainer_accumulate for each part of the batch, then mh_trainer_apply. The
+ * Owns parameters and a workspace that grows to the largest batch it has seen; from the first batch to
+ * learn from on, or the first checkpoint loaded, a gradient and the optimiser's state too: one that
+ * only evaluates keeps a quarter of that. One step is mh_trainer_accumulate for each part of the batch, then mh_trainer_apply. The
  * gradient is that of the mean loss over all places that counted since the last step. */
 
 enum mh_optimiser {
@@ -293,7 +294,8 @@ enum mh_status mh_trainer_evaluate(mh_trainer *trainer, const struct mh_training
                                    struct mh_training_result *result, struct mh_error *error);
 
 /* The trainer's own arrays, of mh_parameters_size floats, until it is freed. Parameters may be
- * written between calls. The gradient is as accumulated: of the sum of the losses. */
+ * written between calls. The gradient is as accumulated: of the sum of the losses; NULL if there is
+ * no memory for it. */
 float *mh_trainer_parameters(mh_trainer *trainer);
 float *mh_trainer_gradient(mh_trainer *trainer);
 const struct mh_network *mh_trainer_network(const mh_trainer *trainer);

@@ -168,9 +168,11 @@ static void step(struct training *t)
     struct mh_training_result results[MOST_SHARDS];
     struct mh_step_report taken = {0};
     struct mh_error error;
+    float *gradient = mh_trainer_gradient(t->trainer);
+    if (gradient == NULL)
+        fail("out of memory");
     plan_step(&t->plan, parts);
-    compute_step(t->workers, parts, mh_trainer_parameters(t->trainer),
-                 mh_trainer_gradient(t->trainer), results);
+    compute_step(t->workers, parts, mh_trainer_parameters(t->trainer), gradient, results);
     t->trainer->counted = 1; /* the gradient is of means already */
     if (mh_trainer_apply(t->trainer, &taken, &error) != MH_OK)
         fail("%s", error.message);

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "train/trainer.h"
+
 enum { BATCH = 4, LENGTH = 6, PLACES = BATCH * LENGTH, VOCABULARY = 9 };
 
 static const struct mh_network NETWORK = {.model = {.layers = 2,
@@ -159,6 +161,40 @@ static void test_checkpoint_goes_on(void **unused)
     free(file);
     mh_trainer_free(straight);
     mh_trainer_free(resumed);
+}
+
+/* A trainer that only looks has no gradient and no optimiser's state; its checkpoint is that of a
+ * trainer that has them, before its first step. */
+static void test_looking_takes_no_memory_to_learn(void **unused)
+{
+    (void)unused;
+    mh_trainer *looks = make(&SETTINGS), *learns = make(&SETTINGS);
+    struct mh_training_pass pass = batch_of(1);
+    struct mh_training_result result;
+    size_t bytes, same_bytes;
+    unsigned char *model = save(looks, MH_FILE_MODEL, &bytes);
+    CHECK(mh_trainer_load(looks, model, bytes, &error));
+    CHECK(mh_trainer_evaluate(looks, &pass, &result, &error));
+    assert_int_equal(mh_trainer_apply(looks, NULL, &error), MH_ARGUMENT);
+    unsigned char *checkpoint = save(looks, MH_FILE_CHECKPOINT, &bytes);
+    assert_null(looks->gradient);
+    assert_null(looks->state.mean);
+    assert_null(looks->state.variance);
+
+    assert_non_null(mh_trainer_gradient(learns));
+    unsigned char *same = save(learns, MH_FILE_CHECKPOINT, &same_bytes);
+    assert_int_equal(bytes, same_bytes);
+    assert_memory_equal(checkpoint, same, bytes);
+    CHECK(mh_trainer_load(looks, checkpoint, bytes, &error));
+    assert_non_null(looks->gradient);
+    for (uint32_t step = 0; step < 3; step++)
+        assert_true(learn(looks, step, NULL) == learn(learns, step, NULL));
+    check_same(looks, learns);
+    free(model);
+    free(checkpoint);
+    free(same);
+    mh_trainer_free(looks);
+    mh_trainer_free(learns);
 }
 
 /* What the model of the file computes is what the trainer computes. */
@@ -338,6 +374,7 @@ int main(void)
         cmocka_unit_test(test_learns_and_repeats),
         cmocka_unit_test(test_parts_add_up),
         cmocka_unit_test(test_checkpoint_goes_on),
+        cmocka_unit_test(test_looking_takes_no_memory_to_learn),
         cmocka_unit_test(test_file_is_a_model),
         cmocka_unit_test(test_sgd_report),
         cmocka_unit_test(test_configure),

@@ -107,6 +107,21 @@ describe.each(BUILDS)('%s: the trainer', (build) => {
     );
   });
 
+  it('takes memory to learn in when it learns, not to look', async () => {
+    const large: NetworkOptions = { layers: 2, heads: 2, embedDim: 256, vocabulary: 8, positions: 16 };
+    const engine = await loadTrainEngine({ build });
+    const before = engine.memory.bytes;
+    const trainer = new Trainer(engine, large);
+    const parameters = 4 * trainer.parameterCount;
+    const batch = { tokens: Int32Array.of(1, 2, 3, 4), targets: Int32Array.of(2, 3, 4, 5), causal: true };
+    trainer.evaluate(batch);
+    expect(engine.memory.bytes - before).toBeLessThan(2 * parameters);
+    trainer.step(batch);
+    expect(engine.memory.bytes - before).toBeGreaterThan(4 * parameters);
+    expect(trainer.gradient('wte.weight').data.every((x) => x === 0)).toBe(true);
+    trainer.dispose();
+  });
+
   it('reads and writes parameters', async () => {
     const trainer = await Trainer.create(NETWORK, SETTINGS, { build });
     const { shape, data } = trainer.read('h.1.mlp.c_fc.weight');

@@ -61,14 +61,16 @@ static enum mh_status check_settings(const struct mh_trainer_settings *s, struct
 
 /* ===== The handle =========================================================================== */
 
-static enum mh_status take_arrays(mh_trainer *t, struct mh_error *error)
+enum mh_status mh_trainer_begin_learning(mh_trainer *t, struct mh_error *error)
 {
-    float **arrays[] = {&t->parameters, &t->gradient, &t->state.mean, &t->state.variance};
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-        *arrays[i] = calloc(t->size, sizeof(float));
-        if (*arrays[i] == NULL)
-            return mh_fail(error, MH_MEMORY, "no memory for four arrays of %zu numbers", t->size);
-    }
+    if (t->gradient != NULL)
+        return MH_OK;
+    t->gradient = calloc(t->size, 3 * sizeof(float));
+    if (t->gradient == NULL)
+        return mh_fail(error, MH_MEMORY, "no memory to learn in: three arrays of %zu numbers",
+                       t->size);
+    t->state.mean = t->gradient + t->size;
+    t->state.variance = t->state.mean + t->size;
     return MH_OK;
 }
 
@@ -89,10 +91,11 @@ enum mh_status mh_trainer_create(mh_trainer **out, const struct mh_network *netw
     t->network = *network;
     t->settings = *settings;
     t->size = mh_parameters_size(network);
-    status = take_arrays(t, error);
-    if (status != MH_OK) {
+    t->parameters = calloc(t->size, sizeof *t->parameters);
+    if (t->parameters == NULL) {
         mh_trainer_free(t);
-        return status;
+        return mh_fail(error, MH_MEMORY, "no memory for %zu parameters",
+                       mh_parameters_size(network));
     }
     mh_parameters_initialise(network, settings->initialisation, settings->seed, t->parameters);
     *out = t;
@@ -104,9 +107,7 @@ void mh_trainer_free(mh_trainer *t)
     if (t == NULL)
         return;
     free(t->parameters);
-    free(t->gradient);
-    free(t->state.mean);
-    free(t->state.variance);
+    free(t->gradient); /* with mean and variance */
     free(t->workspace);
     free(t);
 }
@@ -129,7 +130,7 @@ float *mh_trainer_parameters(mh_trainer *t)
 
 float *mh_trainer_gradient(mh_trainer *t)
 {
-    return t->gradient;
+    return mh_trainer_begin_learning(t, NULL) == MH_OK ? t->gradient : NULL;
 }
 
 const struct mh_network *mh_trainer_network(const mh_trainer *t)
@@ -144,7 +145,8 @@ uint32_t mh_trainer_step(const mh_trainer *t)
 
 void mh_trainer_clear(mh_trainer *t)
 {
-    memset(t->gradient, 0, t->size * sizeof *t->gradient);
+    if (t->gradient != NULL)
+        memset(t->gradient, 0, t->size * sizeof *t->gradient);
     t->counted = 0;
     t->parts = 0;
 }
@@ -232,6 +234,8 @@ enum mh_status mh_trainer_accumulate(mh_trainer *t, const struct mh_training_pas
                                      struct mh_training_result *result, struct mh_error *error)
 {
     enum mh_status status = require(t, pass, result, error);
+    if (status == MH_OK)
+        status = mh_trainer_begin_learning(t, error);
     if (status != MH_OK)
         return status;
     struct mh_training_pass mine = own(t, pass);

@@ -7,14 +7,19 @@
 struct mh_trainer {
     struct mh_network network;
     struct mh_trainer_settings settings;
-    size_t size;                  /* floats of each array below */
-    float *parameters, *gradient; /* the gradient of the sum of the losses since the last step */
-    struct mh_adamw_state state;
-    size_t counted; /* places in that sum */
-    uint32_t parts; /* batches in that sum */
+    size_t size; /* floats of each array below */
+    float *parameters;
+    float *gradient; /* of the sum of the losses since the last step; NULL before the first batch to
+                        learn from, as mean and variance are: who only looks needs none of them */
+    struct mh_adamw_state state; /* mean and variance follow the gradient, in one block */
+    size_t counted;              /* places in that sum */
+    uint32_t parts;              /* batches in that sum */
     void *workspace;
     size_t workspace_bytes;
 };
+
+/* There is a gradient, mean and variance: zeros at first. */
+enum mh_status mh_trainer_begin_learning(struct mh_trainer *trainer, struct mh_error *error);
 
 /* Nothing is accumulated. */
 void mh_trainer_clear(struct mh_trainer *trainer);

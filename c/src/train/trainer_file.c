@@ -7,6 +7,7 @@
 #include "train/model_parameters.h"
 #include "train/trainer.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,15 @@ static void put_length(struct writer *w, uint64_t length)
     }
 }
 
+/* NULL: zeros. */
+static void put_floats(struct writer *w, const float *x, size_t count)
+{
+    if (x != NULL)
+        put_bytes(w, x, count * sizeof *x);
+    for (size_t i = 0; x == NULL && i < count; i++)
+        put_bytes(w, &(float){0}, sizeof *x);
+}
+
 enum mh_status mh_trainer_save(const mh_trainer *t, int32_t file, void *out, size_t bytes,
                                struct mh_error *error)
 {
@@ -130,10 +140,10 @@ enum mh_status mh_trainer_save(const mh_trainer *t, int32_t file, void *out, siz
     put_header(&w, t, file);
     while (w.length < 8 + header)
         put(&w, " ");
-    put_bytes(&w, t->parameters, t->size * sizeof(float));
+    put_floats(&w, t->parameters, t->size);
     if (file == MH_FILE_CHECKPOINT) {
-        put_bytes(&w, t->state.mean, t->size * sizeof(float));
-        put_bytes(&w, t->state.variance, t->size * sizeof(float));
+        put_floats(&w, t->state.mean, t->size);
+        put_floats(&w, t->state.variance, t->size);
         put_bytes(&w, &t->state.step, sizeof t->state.step);
     }
     return MH_OK;
@@ -144,7 +154,8 @@ enum mh_status mh_trainer_save(const mh_trainer *t, int32_t file, void *out, siz
 /* Of a file that is being read, until all of it is known to be right. */
 struct loaded {
     struct mh_safetensors file;
-    float *numbers; /* parameters, then mean and variance */
+    bool checkpoint;
+    float *numbers; /* parameters; of a checkpoint mean and variance too */
     uint32_t step;
 };
 
@@ -194,9 +205,6 @@ static enum mh_status read_parameters(const struct loaded *loaded, const mh_trai
 static enum mh_status read_state(struct loaded *loaded, const mh_trainer *t, struct mh_error *error)
 {
     const struct mh_safetensor *step = mh_safetensors_find(&loaded->file, STEP);
-    memset(loaded->numbers + t->size, 0, 2 * t->size * sizeof(float));
-    if (step == NULL)
-        return MH_OK;
     if (step->dtype != MH_DTYPE_U32 || mh_safetensor_elements(step) != 1)
         return mh_fail(error, MH_CORRUPT, "tensor \"%s\" is not one U32", STEP);
     memcpy(&loaded->step, loaded->file.data + step->begin, sizeof loaded->step);
@@ -206,14 +214,41 @@ static enum mh_status read_state(struct loaded *loaded, const mh_trainer *t, str
     return status;
 }
 
-static void adopt(mh_trainer *t, const struct loaded *loaded)
+/* The state of a checkpoint, or that of no step yet. */
+static enum mh_status adopt_state(mh_trainer *t, const struct loaded *loaded,
+                                  struct mh_error *error)
 {
-    size_t bytes = t->size * sizeof(float);
-    memcpy(t->parameters, loaded->numbers, bytes);
-    memcpy(t->state.mean, loaded->numbers + t->size, bytes);
-    memcpy(t->state.variance, loaded->numbers + 2 * t->size, bytes);
+    enum mh_status status = loaded->checkpoint ? mh_trainer_begin_learning(t, error) : MH_OK;
+    if (status != MH_OK)
+        return status;
+    size_t bytes = 2 * t->size * sizeof(float); /* mean, and the variance behind it */
+    if (loaded->checkpoint)
+        memcpy(t->state.mean, loaded->numbers + t->size, bytes);
+    else if (t->state.mean != NULL)
+        memset(t->state.mean, 0, bytes);
     t->state.step = loaded->step;
+    return MH_OK;
+}
+
+static enum mh_status adopt(mh_trainer *t, const struct loaded *loaded, struct mh_error *error)
+{
+    enum mh_status status = adopt_state(t, loaded, error);
+    if (status != MH_OK)
+        return status;
+    memcpy(t->parameters, loaded->numbers, t->size * sizeof(float));
     mh_trainer_clear(t);
+    return MH_OK;
+}
+
+static enum mh_status read_file(struct loaded *loaded, const mh_trainer *t, struct mh_error *error)
+{
+    loaded->checkpoint = mh_safetensors_find(&loaded->file, STEP) != NULL;
+    size_t arrays = loaded->checkpoint ? 3 : 1;
+    loaded->numbers = malloc(mh_size_mul(t->size, arrays * sizeof(float)));
+    if (loaded->numbers == NULL)
+        return mh_fail(error, MH_MEMORY, "no memory for the %zu numbers of the file", t->size);
+    enum mh_status status = read_parameters(loaded, t, error);
+    return status == MH_OK && loaded->checkpoint ? read_state(loaded, t, error) : status;
 }
 
 enum mh_status mh_trainer_load(mh_trainer *t, const void *file, size_t bytes,
@@ -226,15 +261,9 @@ enum mh_status mh_trainer_load(mh_trainer *t, const void *file, size_t bytes,
         status = mh_safetensors_open(&loaded.file, file, bytes, error);
     if (status != MH_OK)
         return status;
-    loaded.numbers = malloc(mh_size_mul(t->size, 3 * sizeof(float)));
-    if (loaded.numbers == NULL)
-        status = mh_fail(error, MH_MEMORY, "no memory for the %zu numbers of the file", t->size);
+    status = read_file(&loaded, t, error);
     if (status == MH_OK)
-        status = read_parameters(&loaded, t, error);
-    if (status == MH_OK)
-        status = read_state(&loaded, t, error);
-    if (status == MH_OK)
-        adopt(t, &loaded);
+        status = adopt(t, &loaded, error);
     free(loaded.numbers);
     mh_safetensors_close(&loaded.file);
     return status;

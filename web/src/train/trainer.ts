@@ -239,10 +239,12 @@ export class Trainer {
     return { data: this.engine.memory.floats(address + offset * 4, count), shape };
   }
 
-  /** A copy of the gradient that was accumulated for a tensor, of the mean loss; zeros after `apply`. @throws as `read`. */
+  /** A copy of the gradient that was accumulated for a tensor, of the mean loss; zeros after `apply`. @throws as `read`; `memory`. */
   gradient(name: string): Tensor {
     const { offset, count, shape } = this.#parameter(name);
     const address = this.engine.call('mh_trainer_gradient', this.#alive()) >>> 0;
+    if (address === 0)
+      throw new MultiheadError('memory', `out of memory for the gradient of ${this.parameterCount} numbers`);
     const sum = this.engine.memory.floats(address + offset * 4, count);
     return { data: sum.map((value) => value / Math.max(this.#counted, 1)), shape };
   }
