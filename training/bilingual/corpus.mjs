@@ -1,7 +1,7 @@
 // The texts: which files, how they are cleaned, and which part of them is never trained on.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hash } from './random.mjs';
+import { hash } from '../random.mjs';
 
 /**
  * name, file and language; `epochs`: how often it is read in training; `unit`: what is one text: each line by itself
@@ -24,7 +24,8 @@ export const SOURCES = [
 
 const HELD_OUT = 50; // one text of so many
 
-function clean(text) {
+/** Plain marks, single spaces. */
+export function clean(text) {
   return text
     .replace(/[‘’]/g, "'")
     .replace(/[\u200b\ufeff]/g, '')
@@ -32,8 +33,11 @@ function clean(text) {
     .trim();
 }
 
-const cleanEnglish = (text) =>
+export const cleanEnglish = (text) =>
   clean(text).replace(/[“”]/g, '"').replace(/--+|—/g, ' - ').replace(/_/g, '').replace(/ +/g, ' ');
+
+/** The letters and digits of a text, by which two are the same. */
+export const wordsAlone = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 
 /** The texts of a source, each a list of cleaned paragraphs: { training, heldOut }. The same text twice counts once. */
 export function readSource(folder, source) {
@@ -48,9 +52,7 @@ export function readSource(folder, source) {
     if (key && !seen.has(key)) {
       seen.add(key);
       // By the words alone: a sentence that stands in two files falls on the same side in both.
-      parts[hash(key.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')) % HELD_OUT === 0 ? 'heldOut' : 'training'].push(
-        text,
-      );
+      parts[hash(wordsAlone(key)) % HELD_OUT === 0 ? 'heldOut' : 'training'].push(text);
     }
   }
   return parts;

@@ -8,6 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { loadModel } from '../../dist/index.js';
+import { readSequences } from '../tokens.mjs';
 
 const SENTENCES = 40; // of each held-out file
 const CAUSAL = { mask: { causal: true } };
@@ -136,11 +137,7 @@ function addMaps(tallies, { attention, tokens }) {
 
 function* heldOutSentences() {
   for (const file of readdirSync(join(data, 'held-out')).sort()) {
-    const bytes = readFileSync(join(data, 'held-out', file));
-    const numbers = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length / 2);
-    for (let place = 0, count = 0; place < numbers.length && count < SENTENCES; place += numbers[place] + 1, count++) {
-      yield Array.from(numbers.subarray(place + 1, place + 1 + numbers[place]));
-    }
+    yield* readSequences(join(data, 'held-out', file)).slice(0, SENTENCES);
   }
 }
 

@@ -8,21 +8,16 @@
 //   held-out/SOURCE.tokens       what is not, a file for each source
 //   tests.json                   questions with exact answers, about pairs of words that training never tells
 //
-// A .tokens file is sequences, one after the other: a 16-bit number, how many tokens, and as many 16-bit ids, little
-// endian, whose highest bit says that nobody asks for this token. A sequence is at most 64 tokens: <s>, then whole sentences as long as they fit, then </s>.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+// A sequence is at most 64 tokens: <s>, then whole sentences as long as they fit, then </s>.
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Tokenizer } from '@huggingface/tokenizers';
+import { Random } from '../random.mjs';
+import { BEGIN, END, encode, FIRST_WORD, given, isReadable, VOCABULARY, writeSequences } from '../tokens.mjs';
 import { readSource, SOURCES, sentences } from './corpus.mjs';
-import { Random } from './random.mjs';
 import { en, zh } from './words.mjs';
 import { worldTest, worldText } from './worlds.mjs';
 
 const LONGEST = 64;
-const UNKNOWN = 1;
-const FIRST_WORD = 6;
-const GIVEN = 0x8000;
-const [BEGIN, END] = [2, 3];
 const WORLD_TEXTS = 160_000; // half in each language
 const ECHOES = 40_000;
 const HELD_OUT_SEQUENCES = 400; // of each source, at most
@@ -33,44 +28,22 @@ if (!out) {
   console.error('node training/bilingual/prepare.mjs CORPUS OUT');
   process.exit(2);
 }
-const model = new URL('../../web/models/bilingual/', import.meta.url);
-const read = (name) => JSON.parse(readFileSync(new URL(name, model), 'utf8'));
-const { vocab_size: VOCABULARY } = read('config.json');
-const tokenizer = new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'));
-
-const known = new Map();
-
-/** Ids of what stands between spaces: the tokenizer cuts there first, so each such part can be remembered. */
-function encodeWord(word) {
-  let ids = known.get(word);
-  if (ids === undefined) {
-    ids = tokenizer.encode(word, { add_special_tokens: false }).ids;
-    known.set(word, ids);
-  }
-  return ids;
-}
-
 /** Ids of a piece of text, without <s> and </s>. `first`: does it begin the sequence? Later English words have a space before. */
-function encode(text, first, language) {
-  const spaced = first || language === 'zh' ? text : ` ${text}`;
-  return (spaced.match(/ ?[^ ]+/g) ?? []).flatMap(encodeWord);
-}
+const encodePiece = (text, first, language) => encode(first || language === 'zh' ? text : ` ${text}`);
 
 // ===== Sequences ======================================================================================================
-
-const isReadable = (ids) => ids.length > 0 && ids.filter((id) => id === UNKNOWN).length <= ids.length * 0.05;
 
 /** Sequences of the pieces in their order, each as many whole pieces as fit; a piece that is too long is cut. */
 function* fill(pieces, language, random, strung) {
   let ids = [];
   let left = strung(random);
   for (const piece of pieces) {
-    let next = encode(piece, ids.length === 0, language);
+    let next = encodePiece(piece, ids.length === 0, language);
     if (ids.length > 0 && (left === 0 || ids.length + next.length > LONGEST - 2)) {
       yield [BEGIN, ...ids, END];
       ids = [];
       left = strung(random);
-      next = encode(piece, true, language);
+      next = encodePiece(piece, true, language);
     }
     if (next.length > LONGEST - 2) {
       yield [BEGIN, ...next.slice(0, LONGEST - 1)]; // goes on: no </s>
@@ -146,27 +119,12 @@ function training(texts, source) {
 
 // ===== Files ==========================================================================================================
 
-function writeSequences(name, sequences) {
-  const numbers = new Uint16Array(sequences.reduce((sum, ids) => sum + ids.length + 1, 0));
-  let at = 0;
-  for (const ids of sequences) {
-    numbers[at] = ids.length;
-    numbers.set(ids, at + 1);
-    at += ids.length + 1;
-  }
-  writeFileSync(join(out, name), Buffer.from(numbers.buffer));
-  console.log(`${name}: ${sequences.length} sequences, ${at - sequences.length} tokens`);
-}
-
-/** Tokens that are given: nobody asks for them. */
-const given = (ids) => ids.map((id) => id | GIVEN);
-
 function* worlds() {
   for (const language of ['en', 'zh']) {
     const random = new Random(`worlds ${language}`);
     for (let i = 0; i < WORLD_TEXTS / 2; i++) {
       const [told, rest] = worldText(random, language);
-      const ids = [...given(encode(told, true, language)), ...encode(rest, told === '', language)];
+      const ids = [...given(encodePiece(told, true, language)), ...encodePiece(rest, told === '', language)];
       yield ids.length <= LONGEST - 2 ? [BEGIN, ...ids, END] : [BEGIN, ...ids.slice(0, LONGEST - 1)];
     }
   }
@@ -209,6 +167,6 @@ for (const source of SOURCES) {
   }
   const random = new Random(`held-out ${source.name}`);
   const heldOut = random.shuffle(sequencesOf(texts.heldOut, source, random, false)).slice(0, HELD_OUT_SEQUENCES);
-  writeSequences(`held-out/${source.name.replace(' ', '-')}.tokens`, heldOut);
+  writeSequences(join(out, 'held-out', `${source.name.replace(' ', '-')}.tokens`), heldOut);
 }
-writeSequences('train.tokens', new Random('order').shuffle(all));
+writeSequences(join(out, 'train.tokens'), new Random('order').shuffle(all));

@@ -1,6 +1,6 @@
 // Small worlds: a few facts in simple sentences, then one of them asked for or said again. What comes last can be known
 // from what came first alone, so this is where a model learns to look back, and where that has an exact answer.
-import { hash } from './random.mjs';
+import { hash } from '../random.mjs';
 import { en, zh } from './words.mjs';
 
 /** Is this pair of words never told in training? A tenth of all are not. */
