@@ -8,9 +8,8 @@
 //   held-out/*.tokens    what is not: sentences and worlds, English to Chinese and back
 //   tests.json           the same as texts, each with all its translations
 //
-// A source is the tokens of a sentence, then </s>; its target is <s>, the tokens of the translation, then </s>. Nothing
-// says which way to translate: the language of the source does. A source has no <s>: its </s> is the one place for
-// attention to rest on.
+// A source is <s>, the tokens of a sentence, </s>, as the tokenizer makes them; its target is the same of the
+// translation. Nothing says which way to translate: the language of the source does.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clean, cleanEnglish, wordsAlone } from '../bilingual/corpus.mjs';
@@ -96,17 +95,11 @@ function varyNames(pair, random) {
 
 // ===== Tokens =========================================================================================================
 
-/** [source, target], or nothing if one is too long or has characters that the vocabulary has not. */
-function tokensOf(pair, [from, to]) {
-  const [source, target] = [encode(pair[from]), encode(pair[to])];
-  return isReadable(source) && isReadable(target) && Math.max(source.length, target.length) <= LONGEST - 2
-    ? [
-        [
-          [...source, END],
-          [BEGIN, ...target, END],
-        ],
-      ]
-    : [];
+/** [[source, target]], or [] if one is too long or has characters that the vocabulary has not. */
+function tokensOf(pair, direction) {
+  const sides = direction.map((language) => encode(pair[language]));
+  const fit = sides.every((ids) => isReadable(ids) && ids.length <= LONGEST - 2);
+  return fit ? [sides.map((ids) => [BEGIN, ...ids, END])] : [];
 }
 
 const bothWays = (pair) => DIRECTIONS.flatMap((direction) => tokensOf(pair, direction));
