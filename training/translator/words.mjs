@@ -73,7 +73,7 @@ export const colours =
 
 export const qualities =
   sides(`big=大, small=小, new=新, old=旧, beautiful=漂亮, heavy=重, expensive=贵, cheap=便宜, clean=干净,
-  dirty=脏, long=长, short=短, good=好, nice=不错, light=轻`);
+  dirty=脏, long=长, short=短, good=好, nice=好看, light=轻`);
 
 export const feelings =
   sides(`tired=累, happy=高兴, hungry=饿, thirsty=渴, busy=忙, sad=难过, angry=生气, afraid=害怕, cold=冷,
