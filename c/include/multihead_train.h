@@ -315,7 +315,7 @@ size_t mh_trainer_file_bytes(const mh_trainer *trainer, int32_t file);
 enum mh_status mh_trainer_save(const mh_trainer *trainer, int32_t file, void *out, size_t bytes,
                                struct mh_error *error);
 
-/* Takes the parameters of a file of the same network, and the optimiser's state if it is a
+/* Takes the parameters of a file of the same network, in any dtype that mh_model_load reads, and the optimiser's state if it is a
  * checkpoint; else the optimiser starts anew at step 0. What was accumulated is dropped. On failure
  * the trainer is as it was. Errors: those of mh_model_load. */
 enum mh_status mh_trainer_load(mh_trainer *trainer, const void *file, size_t bytes,

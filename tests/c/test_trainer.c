@@ -5,6 +5,8 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,6 +243,82 @@ static void test_file_is_a_model(void **unused)
     mh_trainer_free(trainer);
 }
 
+/* A file as it is being made: its header, a NUL behind it, and its data. */
+struct small_file {
+    char header[8192];
+    unsigned char data[8192];
+    size_t length, bytes;
+};
+
+static void put_tensor(struct small_file *file, const char *name, const char *dtype, size_t rows,
+                       size_t columns, const void *data, size_t bytes)
+{
+    char shape[64];
+    snprintf(shape, sizeof shape, rows == 0 ? "[%zu]" : "[%zu,%zu]", rows == 0 ? columns : rows,
+             columns);
+    int length = snprintf(file->header + file->length, sizeof file->header - file->length,
+                          "%c\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%zu,%zu]}",
+                          file->bytes == 0 ? '{' : ',', name, dtype, shape, file->bytes,
+                          file->bytes + bytes);
+    file->length += (size_t)length;
+    assert_true(file->length + 2 < sizeof file->header && file->bytes + bytes <= sizeof file->data);
+    memcpy(file->data + file->bytes, data, bytes);
+    file->bytes += bytes;
+}
+
+/* A matrix as I8 with one scale, a vector as F16 that is 0.5 everywhere; `values` are what they mean. */
+static void put_small(struct small_file *file, const struct mh_parameter *p, float *values)
+{
+    int8_t whole[1024];
+    uint16_t half[1024];
+    char name[MH_PARAMETER_NAME + 8];
+    float scale = ldexpf(1.0F, -(int)(p->offset % 7));
+    assert_true(p->count <= 1024);
+    for (size_t i = 0; i < p->count; i++) {
+        whole[i] = (int8_t)((int)((i * 37 + p->offset) % 255) - 127);
+        half[i] = 0x3800;
+        values[p->offset + i] = p->rows > 0 ? scale * (float)whole[i] : 0.5F;
+    }
+    if (p->rows == 0) {
+        put_tensor(file, p->name, "F16", 0, p->columns, half, 2 * p->count);
+        return;
+    }
+    put_tensor(file, p->name, "I8", p->rows, p->columns, whole, p->count);
+    snprintf(name, sizeof name, "%s.scale", p->name);
+    put_tensor(file, name, "F32", 1, 1, &scale, sizeof scale);
+}
+
+/* Of any architecture a trainer reads F16, and I8 with scales. */
+static void test_reads_small_files(void **unused)
+{
+    (void)unused;
+    static struct small_file small;
+    static unsigned char file[8 + sizeof small.header + sizeof small.data];
+    struct mh_network network = NETWORK;
+    network.architecture = MH_ENCODER_DECODER;
+    network.encoder_layers = 1;
+    network.model.layers = 1;
+    network.model.embed_dim = 8;
+    mh_trainer *trainer;
+    CHECK(mh_trainer_create(&trainer, &network, &SETTINGS, &error));
+    float *values = calloc(mh_parameters_size(&network), sizeof(float));
+    for (size_t i = 0; i < mh_parameter_count(&network); i++) {
+        struct mh_parameter parameter;
+        mh_parameter_at(&network, i, &parameter);
+        put_small(&small, &parameter, values);
+    }
+    small.header[small.length++] = '}';
+    file[0] = (unsigned char)(small.length % 256);
+    file[1] = (unsigned char)(small.length / 256);
+    memcpy(file + 8, small.header, small.length);
+    memcpy(file + 8 + small.length, small.data, small.bytes);
+    CHECK(mh_trainer_load(trainer, file, 8 + small.length + small.bytes, &error));
+    assert_memory_equal(mh_trainer_parameters(trainer), values,
+                        mh_parameters_size(&network) * sizeof(float));
+    free(values);
+    mh_trainer_free(trainer);
+}
+
 /* ===== Optimisers, schedules, reports ======================================================= */
 
 /* Without decay, momentum or clipping, the update is -rate times the gradient. */
@@ -376,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_checkpoint_goes_on),
         cmocka_unit_test(test_looking_takes_no_memory_to_learn),
         cmocka_unit_test(test_file_is_a_model),
+        cmocka_unit_test(test_reads_small_files),
         cmocka_unit_test(test_sgd_report),
         cmocka_unit_test(test_configure),
         cmocka_unit_test(test_names_what_is_not_finite),
