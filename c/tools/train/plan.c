@@ -31,6 +31,7 @@ static struct part plan_part(struct plan *plan, size_t shard)
         .first = first,
         .task = s->shards[shard],
         .stream = mh_random_stream((uint32_t)s->seed, plan->step, shard, 1),
+        .taught = plan->step < s->lesson_steps,
     };
 }
 

@@ -5,6 +5,8 @@
 
 #include "sequences.h"
 
+#include <stdbool.h>
+
 struct plan {
     const struct settings *settings;
     const struct sequences *sequences;
@@ -17,6 +19,7 @@ struct part {
     size_t batch, first;
     enum task task;
     uint64_t stream; /* of what is hidden, and of dropout */
+    bool taught;     /* with the lessons of the settings */
 };
 
 /* Of the steps before `step`, which a resumed training has done. */

@@ -35,6 +35,7 @@ static bool hides_tokens(const struct settings *s)
 enum need {
     ALWAYS,
     HIDING, /* by tasks that hide tokens */
+    LESSONS,
     NEVER,  /* 0 if it is not there */
 };
 
@@ -73,6 +74,8 @@ static const struct field FIELDS[] = {
     WHOLE(mask_token, HIDING),
     WHOLE(first_word, HIDING),
     WHOLE(window, HIDING),
+    WHOLE(lesson_steps, LESSONS),
+    REAL(lesson_weight, LESSONS),
     WHOLE(report_every, ALWAYS),
     WHOLE(save_every, ALWAYS),
 };
@@ -122,6 +125,18 @@ static void read_shards(const struct line *line, char *text, struct settings *se
     }
 }
 
+/* "lesson BACK LAYER HEAD" */
+static void read_lesson(const struct line *line, char *text, struct settings *settings)
+{
+    char rest;
+    struct lesson lesson;
+    if (settings->lesson_count == MOST_LESSONS ||
+        sscanf(text, "%zu %zu %zu %c", &lesson.back, &lesson.layer, &lesson.head, &rest) != 3)
+        fail("%s, line %zu: '%s': at most %d lessons of three numbers: tokens back, layer, head",
+             line->path, line->number, text, MOST_LESSONS);
+    settings->lessons[settings->lesson_count++] = lesson;
+}
+
 static void read_line(const struct line *line, char *text, struct settings *settings, bool *found)
 {
     text[strcspn(text, "#\r\n")] = '\0';
@@ -136,6 +151,10 @@ static void read_line(const struct line *line, char *text, struct settings *sett
         value[end - 1] = '\0';
     if (strcmp(name, "shards") == 0) {
         read_shards(line, value, settings);
+        return;
+    }
+    if (strcmp(name, "lesson") == 0) {
+        read_lesson(line, value, settings);
         return;
     }
     for (size_t i = 0; i < FIELD_COUNT; i++)
@@ -169,6 +188,19 @@ static void check_hiding(const char *path, const struct settings *s)
              path);
 }
 
+static void check_lessons(const char *path, const struct settings *s)
+{
+    for (size_t i = 0; i < s->lesson_count; i++) {
+        const struct lesson *lesson = &s->lessons[i];
+        bool seen = !has_task(s, TASK_WINDOW) || lesson->back <= s->window;
+        if (lesson->back >= s->positions || !seen || lesson->layer - 1 >= s->layers ||
+            lesson->head - 1 >= s->heads)
+            fail("%s: lesson %zu %zu %zu: there must be such a layer and head, counted from 1, and "
+                 "the tokens back be fewer than positions, and within the window",
+                 path, lesson->back, lesson->layer, lesson->head);
+    }
+}
+
 static void check(const char *path, const struct settings *s)
 {
     struct mh_error error;
@@ -178,13 +210,21 @@ static void check(const char *path, const struct settings *s)
     if (s->report_every == 0 || s->save_every == 0 || s->steps == 0)
         fail("%s: report_every, save_every and steps must be at least 1", path);
     check_shards(path, s);
+    check_lessons(path, s);
     if (hides_tokens(s))
         check_hiding(path, s);
 }
 
 static bool is_needed(const struct settings *s, enum need need)
 {
-    return need == ALWAYS || (need == HIDING && hides_tokens(s));
+    switch (need) {
+    case HIDING:
+        return hides_tokens(s);
+    case LESSONS:
+        return s->lesson_count > 0;
+    default:
+        return need == ALWAYS;
+    }
 }
 
 struct settings read_settings(const char *path)

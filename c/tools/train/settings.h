@@ -16,7 +16,12 @@ enum task {
     TASKS
 };
 
-enum { MOST_SHARDS = 64 };
+enum { MOST_SHARDS = 64, MOST_LESSONS = 8 };
+
+/* A head, counted from 1, that is taught to look so many tokens back: see lessons.h. */
+struct lesson {
+    size_t back, layer, head;
+};
 
 struct settings {
     size_t layers, heads, embed_dim, ffn_dim, vocabulary, positions;
@@ -34,7 +39,10 @@ struct settings {
     size_t mask_token;
     size_t first_word; /* ids below are special: never hidden */
     size_t window;
-    size_t report_every, save_every; /* steps */
+    struct lesson lessons[MOST_LESSONS];
+    size_t lesson_count, lesson_steps; /* how many, and for how many steps from the first */
+    double lesson_weight;              /* of the KL term, against the loss */
+    size_t report_every, save_every;   /* steps */
 };
 
 const char *task_name(enum task task);

@@ -1,6 +1,7 @@
 #include "workers.h"
 
 #include "base/random.h"
+#include "lessons.h"
 #include "say.h"
 
 #include <pthread.h>
@@ -21,6 +22,7 @@ struct worker {
     size_t number;
     pthread_t thread; /* of all but number 0, which is the caller's */
     struct batch batch;
+    struct lessons lessons;
     void *workspace;
     size_t workspace_bytes;
 };
@@ -71,6 +73,8 @@ static struct mh_training_pass pass_of(struct worker *worker, size_t shard)
     pass.attention_dropout = (float)w->settings->attention_dropout;
     pass.residual_dropout = (float)w->settings->residual_dropout;
     pass.dropout_seed = mh_random_at(part->stream, SIZE_MAX / 2);
+    if (part->taught)
+        teach(&worker->lessons, w->settings, &pass);
     return pass;
 }
 
@@ -156,6 +160,7 @@ struct workers *begin_workers(const struct settings *settings, const struct sequ
         w->of[i].all = w;
         w->of[i].number = i;
         w->of[i].batch = make_batch(settings);
+        w->of[i].lessons = make_lessons(settings);
         if (i > 0 && pthread_create(&w->of[i].thread, NULL, work, &w->of[i]) != 0)
             fail("cannot start thread %zu of %zu", i + 1, w->count);
     }
@@ -170,6 +175,7 @@ void end_workers(struct workers *w)
         if (i > 0)
             pthread_join(w->of[i].thread, NULL);
         free_batch(&w->of[i].batch);
+        free_lessons(&w->of[i].lessons);
         free(w->of[i].workspace);
     }
     pthread_cond_destroy(&w->gate.opened);
