@@ -4,7 +4,8 @@
 //
 // CORPUS is the folder of the texts (corpus.mjs names the files). Into OUT go
 //
-//   train.tokens                 what is trained on, shuffled
+//   echoes.tokens                what the first steps are trained on
+//   train.tokens                 what all others are
 //   held-out/SOURCE.tokens       what is not, a file for each source
 //   tests.json                   questions with exact answers, about pairs of words that training never tells
 //
@@ -19,7 +20,7 @@ import { worldTest, worldText } from './worlds.mjs';
 
 const LONGEST = 64;
 const WORLD_TEXTS = 160_000; // half in each language
-const ECHOES = 40_000;
+const ECHOES = 40_000; // for the first steps
 const HELD_OUT_SEQUENCES = 400; // of each source, at most
 const TESTS = 250; // of each kind and language
 
@@ -130,12 +131,23 @@ function* worlds() {
   }
 }
 
-/** Any tokens at all, and the same once more: what comes next is what came next before. */
+/**
+ * Words in any order, and the same again and again: what comes next is what came next before. For the first steps: of few
+ * words at first, then of ever more, so that heads which look back form while that is easy.
+ */
 function* echoes() {
   const random = new Random('echoes');
+  const words = [...Object.values(en).flat().map((word) => ` ${word}`), ...Object.values(zh).flat()];
+  const ids = random.shuffle([...new Set(words.flatMap(encode))]);
+  const fewAtFirst = (done) => 32 * (ids.length / 32) ** Math.min(1, Math.max(0, (done - 0.35) / 0.5));
   for (let i = 0; i < ECHOES; i++) {
-    const ids = Array.from({ length: random.whole(3, 20) }, () => random.whole(FIRST_WORD, VOCABULARY - 1));
-    yield [BEGIN, ...given(ids), ...ids];
+    const known = ids.slice(0, Math.round(fewAtFirst(i / ECHOES)));
+    const length = random.whole(4, 15);
+    const once = random.chance(0.5)
+      ? random.some(known, length)
+      : Array.from({ length }, () => random.pick(known));
+    const times = Array.from({ length: random.whole(length, 4 * length) }, (_, place) => once[place % length]);
+    yield [BEGIN, ...given(once), ...times].slice(0, LONGEST);
   }
 }
 
@@ -154,8 +166,12 @@ function tests() {
 
 mkdirSync(join(out, 'held-out'), { recursive: true });
 writeFileSync(join(out, 'tests.json'), `${JSON.stringify(tests(), null, 1)}\n`);
-const all = [...worlds(), ...echoes()];
-console.log(`worlds: ${all.length} sequences, ${all.reduce((sum, ids) => sum + ids.length, 0)} tokens`);
+
+writeSequences(join(out, 'echoes.tokens'), [...echoes()]);
+const order = new Random('order');
+/** [place in the file, sequence]. Worlds are denser at its beginning, since what they teach takes long to learn. */
+const all = [...worlds()].map((ids) => [order.next() ** 1.5, ids]);
+console.log(`worlds: ${all.length} sequences, ${all.reduce((sum, [, ids]) => sum + ids.length, 0)} tokens`);
 for (const source of SOURCES) {
   const texts = readSource(corpus, source);
   const sequences = training(texts.training, source);
@@ -163,10 +179,14 @@ for (const source of SOURCES) {
     `${source.name}: ${sequences.length} sequences, ${sequences.reduce((sum, ids) => sum + ids.length, 0)} tokens`,
   );
   for (const ids of sequences) {
-    all.push(ids);
+    all.push([order.next(), ids]);
   }
   const random = new Random(`held-out ${source.name}`);
   const heldOut = random.shuffle(sequencesOf(texts.heldOut, source, random, false)).slice(0, HELD_OUT_SEQUENCES);
   writeSequences(join(out, 'held-out', `${source.name.replace(' ', '-')}.tokens`), heldOut);
 }
-writeSequences(join(out, 'train.tokens'), new Random('order').shuffle(all));
+all.sort(([one], [other]) => one - other);
+writeSequences(
+  join(out, 'train.tokens'),
+  all.map(([, ids]) => ids),
+);

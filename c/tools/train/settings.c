@@ -36,7 +36,7 @@ enum need {
     ALWAYS,
     HIDING, /* by tasks that hide tokens */
     LESSONS,
-    NEVER,  /* 0 if it is not there */
+    NEVER, /* 0 if it is not there */
 };
 
 struct field {

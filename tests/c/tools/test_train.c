@@ -153,6 +153,28 @@ static void settings_that_make_no_sense_are_refused(void **state)
     assert_true(is_refused(text, "mask_share"));
 }
 
+static const char LESSONS[] = "lesson 1 1 1\nlesson 2 1 2\nlesson_weight 1\nlesson_steps 60\n";
+
+static void lessons_are_read(void **state)
+{
+    (void)state;
+    char text[2048];
+    snprintf(text, sizeof text, "%s%s", SETTINGS, LESSONS);
+    struct settings s = settings_from(text);
+    assert_int_equal(s.lesson_count, 2);
+    assert_int_equal(s.lesson_steps, 60);
+    assert_true(s.lessons[1].back == 2 && s.lessons[1].layer == 1 && s.lessons[1].head == 2);
+    snprintf(text, sizeof text, "%slesson 1 1 1\n", SETTINGS);
+    assert_true(is_refused(text, "lesson_steps is missing"));
+    snprintf(text, sizeof text, "%s%slesson 1 1\n", SETTINGS, LESSONS);
+    assert_true(is_refused(text, "'1 1'"));
+    const char *const wrong[] = {"lesson 1 2 1", "lesson 1 1 3", "lesson 1 0 1", "lesson 3 1 1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        snprintf(text, sizeof text, "%s%s%s\n", SETTINGS, LESSONS, wrong[i]);
+        assert_true(is_refused(text, wrong[i]));
+    }
+}
+
 static void read_pairs_with(const char *path)
 {
     struct settings settings = settings_from(PAIR_SETTINGS);
@@ -343,6 +365,82 @@ static void a_step_has_the_same_bits_on_any_number_of_threads(void **state)
     (void)state;
     check_threads(SETTINGS);
     check_threads(PAIR_SETTINGS);
+    char text[2048];
+    snprintf(text, sizeof text, "%s%s", SETTINGS, LESSONS);
+    check_threads(text);
+}
+
+/* Takes `steps` steps of AdamW. */
+static void learn(const struct settings *s, const struct sequences *q, float *parameters,
+                  size_t steps)
+{
+    struct mh_network network = network_of(s);
+    struct workers *workers = begin_workers(s, q, 1);
+    struct plan plan = begin_plan(s, q, 0);
+    struct part parts[MOST_SHARDS];
+    struct mh_training_result results[MOST_SHARDS];
+    size_t size = mh_parameters_size(&network);
+    float *gradient = take(size, sizeof(float));
+    struct mh_adamw adamw = trainer_settings_of(s).adamw;
+    struct mh_adamw_state state = {.mean = take(size, sizeof(float)),
+                                   .variance = take(size, sizeof(float))};
+    for (size_t step = 0; step < steps; step++) {
+        plan_step(&plan, parts);
+        assert_true(parts[0].taught == (step < s->lesson_steps));
+        compute_step(workers, parts, parameters, gradient, results);
+        mh_adamw_step(&network, &adamw, 0.01f, &state, parameters, gradient);
+    }
+    free(gradient);
+    free(state.mean);
+    free(state.variance);
+    free_plan(&plan);
+    end_workers(workers);
+}
+
+/* Of layer 1, over a sequence of ten words: mean weight of each head on the token `back` before. */
+static double weight_back(const struct settings *s, const float *parameters, size_t head,
+                          size_t back)
+{
+    enum { LENGTH = 10 };
+    const int32_t tokens[LENGTH] = {2, 9, 23, 11, 7, 29, 14, 8, 17, 12};
+    float attention[2 * LENGTH * LENGTH];
+    struct mh_network network = network_of(s);
+    struct mh_training_pass pass = {.parameters = parameters,
+                                    .batch = 1,
+                                    .length = LENGTH,
+                                    .tokens = tokens,
+                                    .mask = {.causal = 1},
+                                    .attention = attention};
+    struct mh_training_result result;
+    struct mh_error error;
+    size_t bytes;
+    double sum = 0.0;
+    assert_int_equal(mh_training_workspace(&network, &pass, &bytes, &error), MH_OK);
+    void *workspace = take(bytes, 1);
+    assert_int_equal(mh_training_gradient(&network, &pass, workspace, bytes, &result, &error),
+                     MH_OK);
+    free(workspace);
+    for (size_t i = back; i < LENGTH; i++)
+        sum += (double)attention[(head * LENGTH + i) * LENGTH + i - back];
+    return sum / (double)(LENGTH - back);
+}
+
+static void heads_look_where_they_are_taught_to(void **state)
+{
+    (void)state;
+    char text[2048];
+    snprintf(text, sizeof text, "%s%s", SETTINGS, LESSONS);
+    struct settings s = settings_from(text);
+    struct sequences q = some_sequences(&s);
+    struct mh_network network = network_of(&s);
+    float *parameters = take(mh_parameters_size(&network), sizeof(float));
+    mh_parameters_initialise(&network, MH_XAVIER_UNIFORM, 1, parameters);
+    s.lesson_steps = 600;
+    learn(&s, &q, parameters, 601);
+    for (size_t head = 0; head < 2; head++)
+        assert_true(weight_back(&s, parameters, head, head + 1) > 0.9);
+    free(parameters);
+    free_sequences(&q);
 }
 
 int main(void)
@@ -350,12 +448,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_are_read),
         cmocka_unit_test(settings_that_make_no_sense_are_refused),
+        cmocka_unit_test(lessons_are_read),
         cmocka_unit_test(sources_without_targets_are_refused),
         cmocka_unit_test(batches_ask_for_what_their_task_says),
         cmocka_unit_test(given_tokens_are_not_asked_for),
         cmocka_unit_test(pairs_are_grouped_and_sources_padded),
         cmocka_unit_test(a_plan_goes_round),
         cmocka_unit_test(a_step_has_the_same_bits_on_any_number_of_threads),
+        cmocka_unit_test(heads_look_where_they_are_taught_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
