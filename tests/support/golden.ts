@@ -1,10 +1,18 @@
 /** The cases of tests/golden/attention: their settings, their inputs made anew, and what PyTorch gave. */
 import { readFileSync } from 'node:fs';
+import { bilingual } from '../../web/models/bilingual/index.js';
 import type { BoolTensor, Tensor } from '../../web/src/core/types.js';
 import { readSafetensors, type StoredTensor } from './safetensors.js';
 import { uniform } from './streams.js';
 
 export const GOLDEN = new URL('../golden/', import.meta.url);
+
+/** The default model with the weights it was trained to, not those that are stored in fewer bits. */
+export const bilingualF32 = {
+  ...bilingual,
+  name: 'bilingual in F32',
+  weights: new URL('bilingual/model.safetensors', GOLDEN),
+};
 
 /** One line of cases.txt, with its tensors. */
 export class GoldenCase {

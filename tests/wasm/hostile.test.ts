@@ -16,7 +16,7 @@ import {
   type Tensor,
   tensor,
 } from '../../web/src/index.js';
-import { GOLDEN } from '../support/golden.js';
+import { bilingualF32 } from '../support/golden.js';
 import { readGpt2 } from '../support/gpt2.js';
 import { Random, uniform } from '../support/streams.js';
 import { BUILDS, engineOf } from './builds.js';
@@ -294,7 +294,7 @@ describe('tensor and boolTensor', () => {
 describe.each(BUILDS)('%s: models', (build) => {
   let model: Model;
   beforeAll(async () => {
-    model = await loadModel(new URL('model-v0/', GOLDEN), { build });
+    model = await loadModel(bilingualF32, { build });
   });
 
   it.each<

@@ -102,7 +102,7 @@ describe.each(BUILDS)('%s', (build) => {
       await loadModel(bilingual, { ...options, precision: 'int8' }),
     ];
     expect([f32.info.precision, int8.info.precision]).toEqual(['f32', 'int8']);
-    const index = JSON.parse(readFileSync(new URL('model-v0/reference/index.json', GOLDEN), 'utf8'));
+    const index = JSON.parse(readFileSync(new URL('bilingual/reference/index.json', GOLDEN), 'utf8'));
     const masks: readonly MaskOptions[] = [{ causal: true }, {}, { window: 8 }];
     let worst = 0;
     for (const { ids } of index as { ids: number[] }[]) {

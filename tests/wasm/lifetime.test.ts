@@ -8,7 +8,7 @@ import {
   type Tensor,
 } from '../../web/src/index.js';
 import { sameBits } from '../support/compare.js';
-import { GOLDEN } from '../support/golden.js';
+import { bilingualF32 } from '../support/golden.js';
 import { Random, uniform } from '../support/streams.js';
 import { BUILDS } from './builds.js';
 
@@ -122,7 +122,7 @@ describe.each(BUILDS)('%s: the same call gives the same bits', (build) => {
   it('in a model', async () => {
     const runs = [];
     for (let i = 0; i < 2; i++) {
-      const model = await loadModel(new URL('model-v0/', GOLDEN), { build });
+      const model = await loadModel(bilingualF32, { build });
       for (const text of ['苹果在桌子上，香蕉在椅子上。', 'Hi', '苹果在桌子上，香蕉在椅子上。']) {
         const run = await model.run(text, { hidden: true, logits: 'all' });
         if (text !== 'Hi') runs.push(run);

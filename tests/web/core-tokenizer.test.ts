@@ -6,12 +6,12 @@ import { splitGraphemes, wellFormed } from '../../web/src/core/token-spans.js';
 import { ModelTokenizer } from '../../web/src/core/tokenizer.js';
 import type { Token } from '../../web/src/index.js';
 
-const MODEL = new URL('../golden/model-v0/', import.meta.url);
-const read = (name: string) => JSON.parse(readFileSync(new URL(name, MODEL), 'utf8'));
+const read = (path: string) => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
+const TOKENIZER = '../../web/models/bilingual/tokenizer.json';
 
 let tokenizer: ModelTokenizer;
 beforeAll(async () => {
-  tokenizer = await ModelTokenizer.create(read('tokenizer.json'), {}, 'tokenizer.json');
+  tokenizer = await ModelTokenizer.create(read(TOKENIZER), {}, 'tokenizer.json');
 });
 
 const texts = (tokens: readonly Token[]) => tokens.map((token) => token.text);
@@ -41,7 +41,7 @@ function expectSoundSpans(text: string, tokens: readonly Token[]): void {
 
 describe('the shipped tokenizer', () => {
   it('gives the ids that Hugging Face recorded', () => {
-    for (const { text, ids } of read('reference/index.json') as { text: string; ids: number[] }[]) {
+    for (const { text, ids } of read('../golden/bilingual/reference/index.json') as { text: string; ids: number[] }[]) {
       const tokens = [...tokenizer.startTokens, ...tokenizer.encode(text), ...tokenizer.endTokens];
       expect(tokens.map((token) => token.id)).toEqual(ids);
     }

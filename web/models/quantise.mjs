@@ -1,6 +1,6 @@
 // Makes the small model file that is shipped from one with F32 weights:
 //
-//     node web/models/quantise.mjs tests/golden/model-v0/model.safetensors web/models/bilingual/model.safetensors
+//     node web/models/quantise.mjs tests/golden/bilingual/model.safetensors web/models/bilingual/model.safetensors
 //
 // For models of GPT-2's layout (names and shapes as in c/include/multihead.h, section 7). What each tensor becomes:
 //
