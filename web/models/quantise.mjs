@@ -2,13 +2,15 @@
 //
 //     node web/models/quantise.mjs tests/golden/bilingual/model.safetensors web/models/bilingual/model.safetensors
 //
-// For models of GPT-2's layout (names and shapes as in c/include/multihead.h, section 7). What each tensor becomes:
+// For models of GPT-2's layout, and encoder-decoders of the same blocks (names and shapes as in c/include/multihead.h,
+// section 7, and multihead_train.h, section 1). What each tensor becomes:
 //
-//   wte.weight                      I8, a scale for 16 columns of a row; rounded so that what the first attention makes
-//                                   of a token changes least
-//   c_proj, mlp of the last layer   I8, a scale for each column: no attention comes after them
-//   other matrices                  F16
-//   vectors                         F32
+//   wte.weight                           I8, a scale for 16 columns of a row; rounded so that what the first attentions
+//                                        make of a token changes least
+//   last c_proj and mlp of the decoder   I8, a scale for each column: no attention comes after them
+//   other mlp of an encoder-decoder      I8, a scale for 16 rows of a column
+//   other matrices                       F16
+//   vectors                              F32
 //
 // All of it in I8 would be 0.7 MB less, but moves attention weights by up to 0.03 (bilingual/README.md has the numbers).
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -127,11 +129,27 @@ function invert(matrix, n) {
 }
 
 /**
- * H [E, E], so that eᵀ H e is what an error e of an embedding does to the queries, keys and values of the first layer:
- * H = A Aᵀ with A = C D W, where C takes the mean away and D is the weight, both of its norm, and W is c_attn. Then a
- * little of the identity, for what comes after.
+ * H [E, E], so that eᵀ H e is what an error e of an embedding does to the queries, keys and values of the first layers of
+ * the given stacks: H = Σ A Aᵀ with A = C D W, where C takes the mean away and D is the weight, both of the layer's norm,
+ * and W is its c_attn. Then a little of the identity, for what comes after.
  */
-function firstAttentionMetric(norm, { shape: [n, width], data: w }) {
+function firstAttentionMetric(tensors, stacks) {
+  const n = tensors.get('wte.weight').shape[1];
+  const h = new Float64Array(n * n);
+  for (const stack of stacks) {
+    addMetric(h, tensors.get(`${stack}h.0.ln_1.weight`).data, tensors.get(`${stack}h.0.attn.c_attn.weight`));
+  }
+  let trace = 0;
+  for (let i = 0; i < n; i++) {
+    trace += h[i * n + i];
+  }
+  for (let i = 0; i < n; i++) {
+    h[i * n + i] += (DAMPING * trace) / n;
+  }
+  return h;
+}
+
+function addMetric(h, norm, { shape: [n, width], data: w }) {
   const a = Float64Array.from(w, (value, i) => value * norm[Math.floor(i / width)]);
   for (let j = 0; j < width; j++) {
     let mean = 0;
@@ -142,7 +160,6 @@ function firstAttentionMetric(norm, { shape: [n, width], data: w }) {
       a[i * width + j] -= mean;
     }
   }
-  const h = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < n; j++) {
       for (let k = 0; k < width; k++) {
@@ -150,14 +167,6 @@ function firstAttentionMetric(norm, { shape: [n, width], data: w }) {
       }
     }
   }
-  let trace = 0;
-  for (let i = 0; i < n; i++) {
-    trace += h[i * n + i];
-  }
-  for (let i = 0; i < n; i++) {
-    h[i * n + i] += (DAMPING * trace) / n;
-  }
-  return h;
 }
 
 // ===== Int8 ===========================================================================================================
@@ -171,18 +180,20 @@ function scaleBits(largest) {
   return toF16(largest / 127) || 1; // a block of zeros, or of less than F16 can say, takes the smallest
 }
 
-/** A scale for each column. */
-function quantiseColumns(name, { shape: [rows, columns], data }) {
-  const largest = new Float64Array(columns);
+/** A scale for every `height` rows of a column. */
+function quantiseColumns(name, { shape: [rows, columns], data }, height = rows) {
+  const blocks = rows / height;
+  const blockOf = (i) => Math.floor(i / columns / height) * columns + (i % columns);
+  const largest = new Float64Array(blocks * columns);
   data.forEach((x, i) => {
-    largest[i % columns] = Math.max(largest[i % columns], Math.abs(x));
+    largest[blockOf(i)] = Math.max(largest[blockOf(i)], Math.abs(x));
   });
   const bits = Uint16Array.from(largest, scaleBits);
   const scales = Float64Array.from(bits, fromF16);
-  const values = Int8Array.from(data, (x, i) => toI8(x / scales[i % columns]));
+  const values = Int8Array.from(data, (x, i) => toI8(x / scales[blockOf(i)]));
   return [
     { name, dtype: 'I8', shape: [rows, columns], data: values },
-    { name: `${name}.scale`, dtype: 'F16', shape: [1, columns], data: bits },
+    { name: `${name}.scale`, dtype: 'F16', shape: [blocks, columns], data: bits },
   ];
 }
 
@@ -228,8 +239,10 @@ function quantiseRows(name, { shape: [rows, columns], data }, metric) {
 
 function quantise(tensors) {
   const layers = [...tensors.keys()].flatMap((name) => /^h\.(\d+)\.ln_1\.weight$/.exec(name)?.[1] ?? []);
-  const last = new RegExp(`^h\\.${Math.max(...layers)}\\.(attn\\.c_proj|mlp\\.\\w+)\\.weight$`);
-  const metric = firstAttentionMetric(tensors.get('h.0.ln_1.weight').data, tensors.get('h.0.attn.c_attn.weight'));
+  const translates = tensors.has('encoder.h.0.ln_1.weight');
+  const lastAttention = translates ? 'crossattention' : 'attn';
+  const last = new RegExp(`^h\\.${Math.max(...layers)}\\.(${lastAttention}\\.c_proj|mlp\\.\\w+)\\.weight$`);
+  const metric = firstAttentionMetric(tensors, translates ? ['', 'encoder.'] : ['']);
   return [...tensors].flatMap(([name, tensor]) => {
     if (tensor.shape.length === 1) {
       return [{ name, dtype: 'F32', ...tensor }];
@@ -239,6 +252,9 @@ function quantise(tensors) {
     }
     if (last.test(name)) {
       return quantiseColumns(name, tensor);
+    }
+    if (translates && name.includes('.mlp.')) {
+      return quantiseColumns(name, tensor, BLOCK);
     }
     return [{ name, dtype: 'F16', shape: tensor.shape, data: Uint16Array.from(tensor.data, toF16) }];
   });
