@@ -10,15 +10,11 @@
 
 #include <cmocka.h>
 
-#include "model/safetensors.h"
 #include "support/compare.h"
-#include "support/golden.h"
-#include "support/numeric_gradient.h"
-#include "support/pool.h"
-#include "support/streams.h"
+#include "support/recorded_training.h"
 
 /* As record_train.py has them. */
-enum { BATCH = 3, LENGTH = 8, PLACES = BATCH * LENGTH, VOCABULARY = 19, STEPS = 20 };
+enum { VOCABULARY = 19 };
 
 static const struct mh_network BASE = {.model = {
                                            .layers = 2,
@@ -38,85 +34,15 @@ static const struct mh_adamw ADAMW = {
     .beta1 = 0.9F, .beta2 = 0.95F, .epsilon = 1e-8F, .weight_decay = 0.1F};
 #define CLIP 1.0F
 
-static struct mh_safetensors recorded;
-
-/* `count` numbers; the pool owns them. */
-static float *stored(struct pool *pool, const char *name, size_t count)
-{
-    const struct mh_safetensor *tensor = mh_safetensors_find(&recorded, name);
-    if (tensor == NULL)
-        fail_msg("%s is not recorded", name);
-    assert_int_equal(mh_safetensor_elements(tensor), count);
-    float *out = pool_floats(pool, count);
-    memcpy(out, recorded.data + tensor->begin, count * sizeof *out);
-    return out;
-}
-
-static double stored_number(const char *name, size_t i, size_t count)
-{
-    struct pool pool = {0};
-    double number = (double)stored(&pool, name, count)[i];
-    pool_free(&pool);
-    return number;
-}
-
-static float *make_parameters(const struct mh_network *config, struct pool *pool)
-{
-    size_t size = mh_parameters_size(config);
-    float *parameters = pool_floats(pool, size);
-    for (size_t i = 0; i < size; i++)
-        parameters[i] = stream_uniform(stream_key(STREAM_START, "train/parameters"), i, 0.4F);
-    for (size_t i = 0; i < mh_parameter_count(config); i++) {
-        struct mh_parameter p;
-        mh_parameter_at(config, i, &p);
-        bool norm_weight = strstr(p.name, "ln_") != NULL && strstr(p.name, "weight") != NULL;
-        for (size_t e = 0; e < p.count && norm_weight; e++)
-            parameters[p.offset + e] += 1.0F;
-    }
-    return parameters;
-}
-
-static int32_t token_at(const char *stream, size_t i, uint32_t below)
-{
-    return (int32_t)(stream_integer(stream_key(STREAM_START, stream), i) % below);
-}
-
 static struct mh_training_pass make_pass(struct pool *pool)
 {
-    int32_t *tokens = pool_take(pool, PLACES, sizeof *tokens);
-    int32_t *targets = pool_take(pool, PLACES, sizeof *targets);
-    for (size_t i = 0; i < PLACES; i++) {
-        bool ignored = token_at("train/ignored", i, 4) == 0;
-        tokens[i] = token_at("train/tokens", i, VOCABULARY);
-        targets[i] = ignored ? -100 : token_at("train/targets", i, VOCABULARY);
-    }
-    return (struct mh_training_pass){.batch = BATCH,
-                                     .length = LENGTH,
-                                     .tokens = tokens,
-                                     .targets = targets,
-                                     .mask = {.causal = 1}};
-}
-
-/* A workspace for passes like this one. */
-static void *make_workspace(const struct mh_network *config, const struct mh_training_pass *pass,
-                            struct pool *pool, size_t *bytes)
-{
-    struct mh_error error;
-    if (mh_training_workspace(config, pass, bytes, &error) != MH_OK)
-        fail_msg("%s", error.message);
-    return pool_take(pool, *bytes, 1);
-}
-
-/* The mean loss; the gradient is cleared first. */
-static double run(const struct mh_network *config, const struct mh_training_pass *pass,
-                  void *workspace, size_t bytes)
-{
-    struct mh_error error;
-    struct mh_training_result result;
-    memset(pass->gradient, 0, mh_parameters_size(config) * sizeof(float));
-    if (mh_training_gradient(config, pass, workspace, bytes, &result, &error) != MH_OK)
-        fail_msg("%s", error.message);
-    return result.loss / (double)result.counted;
+    return (struct mh_training_pass){
+        .batch = BATCH,
+        .length = LENGTH,
+        .tokens = tokens_of("train/tokens", PLACES, VOCABULARY, pool),
+        .targets = targets_of(PLACES, VOCABULARY, pool),
+        .mask = {.causal = 1},
+    };
 }
 
 /* ===== Gradients ============================================================================ */
@@ -124,24 +50,9 @@ static double run(const struct mh_network *config, const struct mh_training_pass
 static void check_run(const char *name, const struct mh_network *config, struct mh_mask mask)
 {
     struct pool pool = {0};
-    char of[64];
-    size_t size = mh_parameters_size(config), bytes;
     struct mh_training_pass pass = make_pass(&pool);
     pass.mask = mask;
-    pass.parameters = make_parameters(config, &pool);
-    pass.gradient = pool_floats(&pool, size);
-    void *workspace = make_workspace(config, &pass, &pool, &bytes);
-    double loss = run(config, &pass, workspace, bytes);
-    snprintf(of, sizeof of, "%s/loss", name);
-    assert_close(loss, stored_number(of, 0, 1), 1e-6);
-    snprintf(of, sizeof of, "%s/gradient", name);
-    double *expected = as_doubles(stored(&pool, of, size), size);
-    for (size_t i = 0; i < mh_parameter_count(config); i++) {
-        struct mh_parameter p;
-        mh_parameter_at(config, i, &p);
-        check_gradient(p.name, pass.gradient + p.offset, expected + p.offset, p.count);
-    }
-    free(expected);
+    check_recorded_gradient(name, config, pass);
     pool_free(&pool);
 }
 
@@ -193,9 +104,9 @@ static struct mh_adamw_state fresh_state(struct pool *pool, size_t size)
 static void check_parameters(uint32_t step, const float *parameters, size_t size)
 {
     struct pool pool = {0};
-    char of[64];
-    snprintf(of, sizeof of, "adamw/parameters-%d", (int)step);
-    const float *expected = stored(&pool, of, size);
+    char what[32];
+    snprintf(what, sizeof what, "parameters-%d", (int)step);
+    const float *expected = stored(&pool, "adamw", what, size);
     assert_all_close(parameters, expected, size, 1e-6);
     pool_free(&pool);
 }
@@ -207,16 +118,16 @@ static void test_adamw(void **unused)
     size_t size = mh_parameters_size(&BASE);
     float *parameters = make_parameters(&BASE, &pool), *gradient = pool_floats(&pool, size);
     struct mh_adamw_state state = fresh_state(&pool, size);
+    const float *norms = stored(&pool, "adamw", "norms", STEPS);
+    const float *rates = stored(&pool, "adamw", "rates", STEPS);
     for (uint32_t step = 0; step < STEPS; step++) {
         char of[64];
         snprintf(of, sizeof of, "train/gradient-%d", (int)step);
-        for (size_t i = 0; i < size; i++)
-            gradient[i] =
-                stream_uniform(stream_key(STREAM_START, of), i, step % 2 == 1 ? 0.1F : 0.01F);
-        double norm = stored_number("adamw/norms", step, STEPS);
+        fill_uniform(gradient, size, of, step % 2 == 1 ? 0.1F : 0.01F);
+        double norm = (double)norms[step];
         assert_close(mh_gradient_clip(gradient, size, CLIP), norm, 1e-6 * norm);
         float rate = mh_learning_rate(&SCHEDULE, step);
-        assert_close(rate, stored_number("adamw/rates", step, STEPS), 1e-9);
+        assert_close(rate, rates[step], 1e-9);
         mh_adamw_step(&BASE, &ADAMW, rate, &state, parameters, gradient);
         if (step == 0 || step == 6 || step == 19)
             check_parameters(step + 1, parameters, size);
@@ -253,10 +164,11 @@ static void test_curve(void **unused)
     pass.gradient = pool_floats(&pool, size);
     void *workspace = make_workspace(&BASE, &pass, &pool, &bytes);
     struct mh_adamw_state state = fresh_state(&pool, size);
+    const float *losses = stored(&pool, "curve", "losses", STEPS);
     double worst = 0.0;
     for (uint32_t step = 0; step < STEPS; step++) {
-        double loss = run(&BASE, &pass, workspace, bytes);
-        double expected = stored_number("curve/losses", step, STEPS);
+        double loss = run_pass(&BASE, &pass, workspace, bytes);
+        double expected = (double)losses[step];
         worst = fmax(worst, fabs(loss - expected) / expected);
         assert_close(loss, expected, 1e-5 * expected);
         mh_gradient_clip(pass.gradient, size, CLIP);
@@ -269,13 +181,8 @@ static void test_curve(void **unused)
 
 int main(void)
 {
-    size_t bytes;
-    char *file = golden_read_file("tests/golden/train/values.safetensors", &bytes);
-    struct mh_error error;
-    if (file == NULL || mh_safetensors_open(&recorded, file, bytes, &error) != MH_OK) {
-        free(file);
+    if (!open_recorded())
         return EXIT_FAILURE;
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_causal),
         cmocka_unit_test(test_window_with_shared_keys),
@@ -287,7 +194,6 @@ int main(void)
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     printf("# largest relative error of a gradient %.2e\n", worst_gradient_error);
-    mh_safetensors_close(&recorded);
-    free(file);
+    close_recorded();
     return failed;
 }
