@@ -36,20 +36,22 @@ const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
 // ===== Questions ======================================================================================================
 
-/** The tokens before the answer, the answer's first token, and where that was told. */
+/** The tokens before the answer, the answer's first token, and where the answer was told: from that token to before that. */
 async function asTokens({ prompt, answer, language }) {
   const tokens = await model.tokenize(`${prompt}${language === 'en' ? ' ' : ''}${answer}`, { endToken: false });
   const first = tokens.findIndex((token) => !token.special && token.end > prompt.length);
   const ids = tokens.map((token) => token.id);
-  return { ids: ids.slice(0, first), answer: ids[first], told: ids.indexOf(ids[first]) };
+  const from = ids.indexOf(ids[first]);
+  return { ids: ids.slice(0, first), answer: ids[first], told: { from, before: from + ids.length - first } };
 }
 
-/** Of each head, does the last row look most at the place where the answer was told? */
+/** Of each head, does the last row look most at a token of the answer, where it was told? */
 function headsThatLook({ attention, tokens }, told) {
   const size = tokens.length;
   return everyHead.filter((head) => {
     const row = attention.subarray((head * size + size - 1) * size, (head + 1) * size * size);
-    return row.indexOf(Math.max(...row)) === told;
+    const most = row.indexOf(Math.max(...row));
+    return most >= told.from && most < told.before;
   });
 }
 

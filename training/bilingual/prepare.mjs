@@ -13,7 +13,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Random } from '../random.mjs';
-import { BEGIN, END, encode, FIRST_WORD, given, isReadable, VOCABULARY, writeSequences } from '../tokens.mjs';
+import { BEGIN, END, encode, given, isReadable, writeSequences } from '../tokens.mjs';
 import { readSource, SOURCES, sentences } from './corpus.mjs';
 import { en, zh } from './words.mjs';
 import { worldTest, worldText } from './worlds.mjs';
@@ -137,15 +137,18 @@ function* worlds() {
  */
 function* echoes() {
   const random = new Random('echoes');
-  const words = [...Object.values(en).flat().map((word) => ` ${word}`), ...Object.values(zh).flat()];
+  const words = [
+    ...Object.values(en)
+      .flat()
+      .map((word) => ` ${word}`),
+    ...Object.values(zh).flat(),
+  ];
   const ids = random.shuffle([...new Set(words.flatMap(encode))]);
   const fewAtFirst = (done) => 32 * (ids.length / 32) ** Math.min(1, Math.max(0, (done - 0.35) / 0.5));
   for (let i = 0; i < ECHOES; i++) {
     const known = ids.slice(0, Math.round(fewAtFirst(i / ECHOES)));
     const length = random.whole(4, 15);
-    const once = random.chance(0.5)
-      ? random.some(known, length)
-      : Array.from({ length }, () => random.pick(known));
+    const once = random.chance(0.5) ? random.some(known, length) : Array.from({ length }, () => random.pick(known));
     const times = Array.from({ length: random.whole(length, 4 * length) }, (_, place) => once[place % length]);
     yield [BEGIN, ...given(once), ...times].slice(0, LONGEST);
   }
