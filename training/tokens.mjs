@@ -11,10 +11,8 @@ const read = (name) => JSON.parse(readFileSync(new URL(name, model), 'utf8'));
 const GIVEN = 0x8000;
 const UNKNOWN = 1;
 
-export const VOCABULARY = read('config.json').vocab_size;
 /** `<s>` and `</s>` */
 export const [BEGIN, END] = [2, 3];
-export const FIRST_WORD = 6;
 
 export const tokenizer = new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'));
 
