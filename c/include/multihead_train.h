@@ -5,11 +5,12 @@
  *
  *   1. Network and parameters     mh_network, mh_parameter_*   the learned numbers, as one array
  *   2. Gradient of one batch      mh_training_*                into a buffer that the caller owns
- *   3. One step                   mh_gradient_*, mh_learning_rate, mh_adamw_step, mh_sgd_step
- *   4. Trainer                    mh_trainer_*                 all of it behind one handle
- *   5. Layout of these structs    mh_train_layout
+ *   3. Gradient of one module     mh_multihead_backward*       for networks of one's own
+ *   4. One step                   mh_gradient_*, mh_learning_rate, mh_adamw_step, mh_sgd_step
+ *   5. Trainer                    mh_trainer_*                 all of it behind one handle
+ *   6. Layout of these structs    mh_train_layout
  *
- * Sections 2 and 3 allocate nothing and share nothing, so that a batch may be cut into shards that
+ * Sections 2 to 4 allocate nothing and share nothing, so that a batch may be cut into shards that
  * are computed at the same time, each with a workspace and a gradient of its own, and added up in a
  * fixed order: the same build, input, seed and number of shards give the same bits.
  *
@@ -177,7 +178,40 @@ enum mh_status mh_training_gradient(const struct mh_network *network,
                                     size_t workspace_bytes, struct mh_training_result *result,
                                     struct mh_error *error);
 
-/* ===== 3. One step ============================================================================
+/* ===== 3. Gradient of one module ==============================================================
+ *
+ * The gradient of what mh_multihead_forward computes, torch.nn.MultiheadAttention: by its inputs, by
+ * every projection and its bias, by the learned extra key and value; under every mask, scale and
+ * dropout, with shared key heads. */
+
+/* `output` is given: the gradient of a loss by the module's output. The others may each be NULL, if
+ * nobody wants them. They are laid out as what they are the gradient of, by the same strides, and
+ * added to: clear them first. So where query, key and value are one input, one array may stand for
+ * the gradient by all three. A bias that is absent counts as zeros. */
+struct mh_multihead_gradient {
+    const float *output; /* (b, t, e) by the pass's output strides */
+    float *query, *key, *value;
+    float *query_weight, *key_weight, *value_weight, *out_weight;
+    float *query_bias, *key_bias, *value_bias, *out_bias;
+    float *bias_key, *bias_value;
+};
+
+/* Bytes of workspace. Reads the sizes of the pass alone. */
+enum mh_status mh_multihead_backward_workspace(const struct mh_multihead_config *config,
+                                               const struct mh_multihead_pass *pass, size_t *bytes,
+                                               struct mh_error *error);
+
+/* Computes the pass again, from weights as they lie in the config, and then back. Of `pass` it takes
+ * sizes, inputs, strides, scale, mask and dropout with its seed; outputs that it asks for are not
+ * written. Inputs must be finite, also where a mask hides them. Errors: those of mh_multihead_create
+ * and _forward; ARGUMENT for a gradient by a part that is not there; UNSUPPORTED for integer
+ * precision. */
+enum mh_status mh_multihead_backward(const struct mh_multihead_config *config,
+                                     const struct mh_multihead_pass *pass,
+                                     const struct mh_multihead_gradient *gradient, void *workspace,
+                                     size_t workspace_bytes, struct mh_error *error);
+
+/* ===== 4. One step ============================================================================
  *
  *     clear the gradients; mh_training_gradient for each part of the batch, into one gradient or
  *     several; mh_gradient_add them up; mh_gradient_clip; mh_adamw_step at mh_learning_rate(step)
@@ -231,7 +265,7 @@ void mh_adamw_step(const struct mh_network *network, const struct mh_adamw *adam
 void mh_sgd_step(const struct mh_network *network, float weight_decay, float rate,
                  float *parameters, const float *gradient);
 
-/* ===== 4. Trainer =============================================================================
+/* ===== 5. Trainer =============================================================================
  *
  * Owns parameters and a workspace that grows to the largest batch it has seen; from the first batch to
  * learn from on, or the first checkpoint loaded, a gradient and the optimiser's state too: one that
@@ -321,7 +355,7 @@ enum mh_status mh_trainer_save(const mh_trainer *trainer, int32_t file, void *ou
 enum mh_status mh_trainer_load(mh_trainer *trainer, const void *file, size_t bytes,
                                struct mh_error *error);
 
-/* ===== 5. Layout ============================================================================== */
+/* ===== 6. Layout ============================================================================== */
 
 /* The structs of this header, as mh_layout has those of multihead.h. */
 const struct mh_field *mh_train_layout(void);

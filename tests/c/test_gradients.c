@@ -79,7 +79,12 @@ static void check_linear(uint32_t *state, bool out_by_in, bool biased)
     float *scratch = pool_floats(&pool, mh_learned_linear_scratch(in, out, rows));
     float *dx = pool_floats(&pool, rows * in), *dweight = added_to(&pool, in * out);
     float *dbias = added_to(&pool, out);
-    struct mh_learned_linear linear = {in, out, out_by_in, weight, biased ? bias : NULL};
+    struct mh_learned_linear linear = {.in = in,
+                                       .out = out,
+                                       .in_stride = out_by_in ? 1 : out,
+                                       .out_stride = out_by_in ? in : 1,
+                                       .weight = weight,
+                                       .bias = biased ? bias : NULL};
     struct linear_case t = {rows,
                             in,
                             out,

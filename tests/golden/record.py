@@ -123,7 +123,8 @@ def sequence(case, name, s, length, width):
     return stream(f"{case}/{name}", shape, 2.0)
 
 
-def run_multihead(case, s, agreement):
+def multihead_of(case, s):
+    """The module with its inputs, its masks, and what is stored of these."""
     module = torch.nn.MultiheadAttention(
         s["embed_dim"], s["heads"], bias=bool(s["bias"]), add_bias_kv=bool(s["bias_kv"]), add_zero_attn=bool(s["zero_attn"]),
         kdim=s["key_dim"], vdim=s["value_dim"], batch_first=bool(s["batch_first"]),
@@ -137,6 +138,11 @@ def run_multihead(case, s, agreement):
         inputs["key"] = sequence(case, "key", s, s["keys"], s["key_dim"])
         inputs["value"] = sequence(case, "value", s, s["keys"], s["value_dim"])
     masks, stored = multihead_masks(case, s, s["queries"], s["keys"])
+    return module, inputs, masks, stored
+
+
+def run_multihead(case, s, agreement):
+    module, inputs, masks, stored = multihead_of(case, s)
 
     def run(dtype, need_weights, average=False):
         with torch.no_grad():

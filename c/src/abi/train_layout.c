@@ -67,6 +67,22 @@ static const struct mh_field layout[] = {
     FIELD(mh_training_result, correct),
     FIELD(mh_training_result, supervision),
 
+    STRUCTURE(mh_multihead_gradient),
+    FIELD(mh_multihead_gradient, output),
+    FIELD(mh_multihead_gradient, query),
+    FIELD(mh_multihead_gradient, key),
+    FIELD(mh_multihead_gradient, value),
+    FIELD(mh_multihead_gradient, query_weight),
+    FIELD(mh_multihead_gradient, key_weight),
+    FIELD(mh_multihead_gradient, value_weight),
+    FIELD(mh_multihead_gradient, out_weight),
+    FIELD(mh_multihead_gradient, query_bias),
+    FIELD(mh_multihead_gradient, key_bias),
+    FIELD(mh_multihead_gradient, value_bias),
+    FIELD(mh_multihead_gradient, out_bias),
+    FIELD(mh_multihead_gradient, bias_key),
+    FIELD(mh_multihead_gradient, bias_value),
+
     ALONE(SCHEDULE, mh_schedule),
     ALONE(ADAMW, mh_adamw),
 

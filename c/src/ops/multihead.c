@@ -192,7 +192,8 @@ static enum mh_status lay_out(struct multihead_call *call, struct mh_arena *aren
 
 /* ===== Checks =============================================================================== */
 
-static enum mh_status check_sizes(const struct mh_multihead_pass *pass, struct mh_error *error)
+enum mh_status mh_multihead_check_sizes(const struct mh_multihead_pass *pass,
+                                        struct mh_error *error)
 {
     if (pass->batch != 0 && pass->queries != 0 && pass->keys != 0)
         return MH_OK;
@@ -202,18 +203,27 @@ static enum mh_status check_sizes(const struct mh_multihead_pass *pass, struct m
                                         : "keys");
 }
 
+enum mh_status mh_multihead_check_inputs(const struct mh_multihead_pass *pass,
+                                         struct mh_error *error)
+{
+    enum mh_status status = mh_require(
+        error, (const struct mh_pointer[]){
+                   {"query", pass->query}, {"key", pass->key}, {"value", pass->value}, {0}});
+    if (status == MH_OK && pass->mask.free_keys > pass->keys)
+        status = mh_fail(error, MH_SHAPE, "mask.free_keys is %zu, but there are only %zu keys",
+                         pass->mask.free_keys, pass->keys);
+    return status;
+}
+
 static enum mh_status check_pass(const struct multihead_call *call)
 {
     const struct mh_multihead_pass *pass = call->pass;
-    for (size_t i = 0; i < MH_IN_PROJECTIONS; i++)
-        if (call->inputs[i].data == NULL)
-            return mh_fail(call->error, MH_ARGUMENT, "%s is NULL",
-                           mh_tensor_name((int32_t)call->inputs[i].name));
-    if (pass->output == NULL)
-        return mh_fail(call->error, MH_ARGUMENT, "output is NULL");
-    if (pass->mask.free_keys > pass->keys)
-        return mh_fail(call->error, MH_SHAPE, "mask.free_keys is %zu, but there are only %zu keys",
-                       pass->mask.free_keys, pass->keys);
+    enum mh_status status = mh_multihead_check_inputs(pass, call->error);
+    if (status == MH_OK)
+        status =
+            mh_require(call->error, (const struct mh_pointer[]){{"output", pass->output}, {0}});
+    if (status != MH_OK)
+        return status;
     const struct mh_axis axes[] = {
         {"output_batch_stride", pass->batch, pass->output_batch_stride},
         {"output_row_stride", pass->queries, pass->output_row_stride},
@@ -419,7 +429,7 @@ enum mh_status mh_multihead_workspace(const mh_multihead *m, const struct mh_mul
         error,
         (const struct mh_pointer[]){{"multihead", m}, {"pass", pass}, {"bytes", bytes}, {0}});
     if (status == MH_OK)
-        status = check_sizes(pass, error);
+        status = mh_multihead_check_sizes(pass, error);
     if (status != MH_OK)
         return status;
     struct mh_arena arena = mh_arena_plan();
@@ -485,7 +495,7 @@ enum mh_status mh_multihead_forward_ablated(const mh_multihead *m,
         mh_require(error, (const struct mh_pointer[]){
                               {"multihead", m}, {"pass", pass}, {"workspace", workspace}, {0}});
     if (status == MH_OK)
-        status = check_sizes(pass, error);
+        status = mh_multihead_check_sizes(pass, error);
     if (status != MH_OK)
         return status;
     struct multihead_call call = begin(m, pass, kept, report, error);

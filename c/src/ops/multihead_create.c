@@ -66,7 +66,7 @@ static enum mh_status check_matrix(const struct matrix *matrix, struct mh_error 
     return MH_OK;
 }
 
-static enum mh_status check_config(const struct mh_multihead_config *c, struct mh_error *error)
+enum mh_status mh_multihead_check(const struct mh_multihead_config *c, struct mh_error *error)
 {
     enum mh_status status = check_sizes(c, error);
     if (status != MH_OK)
@@ -181,7 +181,7 @@ enum mh_status mh_multihead_create(mh_multihead **out, const struct mh_multihead
     *out = NULL;
     enum mh_status status = mh_require(error, (const struct mh_pointer[]){{"config", config}, {0}});
     if (status == MH_OK)
-        status = check_config(config, error);
+        status = mh_multihead_check(config, error);
     if (status != MH_OK)
         return status;
     struct matrix matrices[MATRICES];

@@ -28,4 +28,15 @@ struct mh_multihead {
     float data[]; /* all of the above */
 };
 
+/* ARGUMENT, SHAPE or UNSUPPORTED if the configuration makes no module. */
+enum mh_status mh_multihead_check(const struct mh_multihead_config *config, struct mh_error *error);
+
+/* ARGUMENT if a size of the pass is 0. */
+enum mh_status mh_multihead_check_sizes(const struct mh_multihead_pass *pass,
+                                        struct mh_error *error);
+
+/* ARGUMENT or SHAPE if an input is missing, or there are more free keys than keys. */
+enum mh_status mh_multihead_check_inputs(const struct mh_multihead_pass *pass,
+                                         struct mh_error *error);
+
 #endif

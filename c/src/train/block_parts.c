@@ -41,6 +41,8 @@ static struct mh_learned_linear linear_of(const struct mh_block_training *t,
     return (struct mh_learned_linear){
         .in = weight.rows,
         .out = weight.columns,
+        .in_stride = weight.columns,
+        .out_stride = 1,
         .weight = t->parameters + weight.offset,
         .bias = mh_block_parameter(t, l, tensor + 1),
     };

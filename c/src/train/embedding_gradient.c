@@ -70,6 +70,8 @@ static struct mh_learned_linear projection_of(const struct mh_embedded *e)
     return (struct mh_learned_linear){
         .in = e->network->patch_dim,
         .out = width_of(e),
+        .in_stride = width_of(e),
+        .out_stride = 1,
         .weight = e->parameters + offset_of(e, MH_PATCH_WEIGHT),
         .bias = e->parameters + offset_of(e, MH_PATCH_BIAS),
     };

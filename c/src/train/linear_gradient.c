@@ -18,21 +18,37 @@ void mh_learned_linear_forward(const struct mh_learned_linear *linear, float *y,
                                size_t rows, float *scratch)
 {
     size_t in = linear->in, out = linear->out;
-    mh_pack(scratch, linear->weight, in, out, linear->out_by_in ? 1 : out,
-            linear->out_by_in ? in : 1);
+    mh_pack(scratch, linear->weight, in, out, linear->in_stride, linear->out_stride);
     mh_gemm(y, out, x, in, scratch, linear->bias, rows, out, in, 0, out);
 }
 
+/* to += product [rows, columns] */
+static void add_product(float *to, size_t row_stride, size_t column_stride, const float *product,
+                        size_t rows, size_t columns)
+{
+    for (size_t r = 0; r < rows; r++) {
+        float *row = to + r * row_stride;
+        const float *from = product + r * columns;
+        if (column_stride == 1)
+            mh_row_add(row, row, from, columns);
+        for (size_t c = 0; column_stride != 1 && c < columns; c++)
+            row[c * column_stride] += from[c];
+    }
+}
+
+/* The product is laid out so that it is added along the rows that lie together. */
 static void add_weight_gradient(const struct mh_learned_linear *linear, float *dweight,
                                 const float *dy, const float *x, size_t rows, float *scratch)
 {
     size_t in = linear->in, out = linear->out;
     float *product = scratch, *rest = scratch + in * out;
-    if (linear->out_by_in)
-        mh_transposed_product(product, dy, out, out, x, in, in, rows, rest);
-    else
+    if (linear->out_stride == 1) {
         mh_transposed_product(product, x, in, in, dy, out, out, rows, rest);
-    mh_row_add(dweight, dweight, product, in * out);
+        add_product(dweight, linear->in_stride, 1, product, in, out);
+        return;
+    }
+    mh_transposed_product(product, dy, out, out, x, in, in, rows, rest);
+    add_product(dweight, linear->out_stride, linear->in_stride, product, out, in);
 }
 
 void mh_learned_linear_backward(const struct mh_learned_linear *linear, float *dx, float *dweight,
@@ -40,12 +56,12 @@ void mh_learned_linear_backward(const struct mh_learned_linear *linear, float *d
                                 float *scratch)
 {
     size_t in = linear->in, out = linear->out;
-    add_weight_gradient(linear, dweight, dy, x, rows, scratch);
+    if (dweight != NULL)
+        add_weight_gradient(linear, dweight, dy, x, rows, scratch);
     for (size_t r = 0; dbias != NULL && r < rows; r++)
         mh_row_add(dbias, dbias, dy + r * out, out);
     if (dx == NULL)
         return;
-    mh_pack(scratch, linear->weight, out, in, linear->out_by_in ? in : 1,
-            linear->out_by_in ? 1 : out);
+    mh_pack(scratch, linear->weight, out, in, linear->out_stride, linear->in_stride);
     mh_gemm(dx, in, dy, out, scratch, NULL, rows, in, out, 0, in);
 }

@@ -3,14 +3,14 @@
 #ifndef MH_LINEAR_GRADIENT_H
 #define MH_LINEAR_GRADIENT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct mh_learned_linear {
     size_t in, out;
-    bool out_by_in;      /* weight is stored [out, in] (a tied head) and not [in, out] (GPT-2) */
-    const float *weight; /* [in, out] or [out, in] */
-    const float *bias;   /* [out], or NULL */
+    size_t in_stride, out_stride; /* of the weight: (out, 1) is [in, out], GPT-2's; (1, in) is
+                                     [out, in], a tied head's and torch's */
+    const float *weight;
+    const float *bias; /* [out], or NULL */
 };
 
 /* Floats of scratch that either call below needs. */
@@ -23,7 +23,7 @@ void mh_learned_linear_forward(const struct mh_learned_linear *linear, float *y,
 /* From dy, the gradient of the loss by y:
  *
  *     dx       = dy Wᵀ        written; NULL if nobody wants it; may not overlap
- *     dweight += xᵀ dy        laid out as the weight
+ *     dweight += xᵀ dy        laid out as the weight; NULL if nobody wants it
  *     dbias   += Σ_rows dy    NULL if there is none
  */
 void mh_learned_linear_backward(const struct mh_learned_linear *linear, float *dx, float *dweight,

@@ -184,7 +184,8 @@ static struct mh_learned_linear head_of(const struct pass_state *s)
     struct mh_learned_linear head = {
         .in = width_of(s),
         .out = s->network->model.vocabulary,
-        .out_by_in = !is_classifier(s),
+        .in_stride = is_classifier(s) ? s->network->model.vocabulary : 1,
+        .out_stride = is_classifier(s) ? 1 : width_of(s),
         .weight = s->pass->parameters + mh_parameter_place(s->network, index).offset,
     };
     if (is_classifier(s))
