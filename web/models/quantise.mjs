@@ -8,11 +8,10 @@
 //   wte.weight                           I8, a scale for 16 columns of a row; rounded so that what the first attentions
 //                                        make of a token changes least
 //   last c_proj and mlp of the decoder   I8, a scale for each column: no attention comes after them
-//   other mlp of an encoder-decoder      I8, a scale for 16 rows of a column
-//   other matrices                       F16
+//   other matrices                       F16; of an encoder-decoder I8, a scale for 16 rows of a column
 //   vectors                              F32
 //
-// All of it in I8 would be 0.7 MB less, but moves attention weights by up to 0.03 (bilingual/README.md has the numbers).
+// What that does to attention weights is in the cards, bilingual/README.md and translator/README.md.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const BLOCK = 16;
@@ -253,7 +252,7 @@ function quantise(tensors) {
     if (last.test(name)) {
       return quantiseColumns(name, tensor);
     }
-    if (translates && name.includes('.mlp.')) {
+    if (translates) {
       return quantiseColumns(name, tensor, BLOCK);
     }
     return [{ name, dtype: 'F16', shape: tensor.shape, data: Uint16Array.from(tensor.data, toF16) }];
