@@ -303,7 +303,8 @@ enum mh_status mh_trainer_configure(mh_trainer *trainer, const struct mh_trainer
 
 /* Adds the gradient of a batch. Of `pass` the trainer takes sizes, tokens, targets, mask and
  * outputs; parameters, gradient, scale, dropout and factor are its own. Errors: those of
- * mh_training_gradient; NONFINITE, naming the first tensor with NaN or infinity and the step. */
+ * mh_training_gradient; NONFINITE, naming the first parameter with NaN or infinity, else the first
+ * activation, and the step. */
 enum mh_status mh_trainer_accumulate(mh_trainer *trainer, const struct mh_training_pass *pass,
                                      struct mh_training_result *result, struct mh_error *error);
 

@@ -394,6 +394,27 @@ static void test_names_what_is_not_finite(void **unused)
     mh_trainer_free(trainer);
 }
 
+/* Finite weights whose queries and keys are finite, but not their products. */
+static void test_names_the_activation(void **unused)
+{
+    (void)unused;
+    mh_trainer *trainer = make(&SETTINGS);
+    struct mh_training_pass pass = batch_of(1);
+    struct mh_training_result result;
+    struct mh_parameter p = {0};
+    size_t index = 0;
+    while (strcmp(p.name, "h.1.attn.c_attn.weight") != 0)
+        mh_parameter_at(&NETWORK, index++, &p);
+    float *weight = mh_trainer_parameters(trainer) + p.offset;
+    for (size_t i = 0; i < p.count; i++)
+        weight[i] *= 1e25F;
+    assert_int_equal(mh_trainer_accumulate(trainer, &pass, &result, &error), MH_NONFINITE);
+    if (strstr(error.message, "the activation h.1.attn.scores is ") == NULL ||
+        strstr(error.message, "in step 1") == NULL)
+        fail_msg("%s", error.message);
+    mh_trainer_free(trainer);
+}
+
 /* ===== Refusals ============================================================================= */
 
 static void check_says(enum mh_status status, enum mh_status expected, const char *words)
@@ -458,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_sgd_report),
         cmocka_unit_test(test_configure),
         cmocka_unit_test(test_names_what_is_not_finite),
+        cmocka_unit_test(test_names_the_activation),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

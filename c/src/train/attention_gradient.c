@@ -98,15 +98,15 @@ static struct mh_range tile_at(size_t tile, size_t rows)
     return (struct mh_range){tile * TILE, mh_size_min((tile + 1) * TILE, rows)};
 }
 
-static void find_ranges(const struct head *head)
+static void find_ranges(const struct mh_attention *a, struct mh_range unpadded,
+                        const struct scratch *scratch)
 {
-    const struct mh_attention *a = head->a;
-    struct mh_range *keys = head->scratch.keys, *queries = head->scratch.queries;
+    struct mh_range *keys = scratch->keys, *queries = scratch->queries;
     memset(queries, 0, tiles_of(a->keys) * sizeof *queries);
     for (size_t t = 0; t < tiles_of(a->queries); t++) {
         struct mh_range tile = tile_at(t, a->queries);
         struct mh_key_ranges seen =
-            mh_mask_ranges(&a->mask, head->unpadded, tile.begin, tile.end - 1, a->keys);
+            mh_mask_ranges(&a->mask, unpadded, tile.begin, tile.end - 1, a->keys);
         keys[t] = hull(&seen);
         for (size_t s = keys[t].begin / TILE; s < tiles_of(keys[t].end); s++) {
             queries[s].begin = queries[s].end == 0 ? tile.begin : queries[s].begin;
@@ -322,13 +322,13 @@ void mh_attention_backward(const struct mh_attention_gradient *gradient, float *
 {
     const struct mh_attention *a = gradient->attention;
     size_t group = a->heads / a->kv_heads;
-    struct head head = {.gradient = gradient, .a = a, .scratch = lay_out(a, scratch)};
-    for (head.b = 0; head.b < a->batch; head.b++) {
-        head.unpadded = mh_mask_unpadded(&a->mask, head.b, a->keys);
-        find_ranges(&head);
-        for (head.h = 0; head.h < a->heads; head.h++) {
-            head.g = head.h / group;
-            if (head.h % group == 0) {
+    struct scratch parts = lay_out(a, scratch);
+    for (size_t b = 0; b < a->batch; b++) {
+        struct mh_range unpadded = mh_mask_unpadded(&a->mask, b, a->keys);
+        find_ranges(a, unpadded, &parts);
+        for (size_t h = 0; h < a->heads; h++) {
+            struct head head = {gradient, a, parts, b, h, h / group, unpadded};
+            if (h % group == 0) {
                 clear_keys(&head, &gradient->key, a->head_dim);
                 clear_keys(&head, &gradient->value, a->value_dim);
             }

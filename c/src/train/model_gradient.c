@@ -8,6 +8,7 @@
 #include "train/embedding_gradient.h"
 #include "train/head_loss.h"
 #include "train/model_parameters.h"
+#include "train/stack_finite.h"
 #include "train/stack_gradient.h"
 #include "train/stack_outputs.h"
 #include "train/training_check.h"
@@ -334,4 +335,19 @@ enum mh_status mh_training_gradient(const struct mh_network *network,
         return status;
     s.factor = s.main.training.factor = factor_of(network, pass);
     return run(&s, result, error);
+}
+
+/* ===== Numbers that are not finite ========================================================== */
+
+bool mh_training_find_nonfinite(const struct mh_network *network,
+                                const struct mh_training_pass *pass, void *workspace,
+                                size_t workspace_bytes, struct mh_offence *offence)
+{
+    struct pass_state s = begin(network, pass);
+    struct mh_arena arena = mh_arena_over(workspace, workspace_bytes);
+    if (lay_out(&s, &arena, NULL) != MH_OK || mh_arena_check(&arena, NULL) != MH_OK)
+        return false;
+    if (has_encoder(&s) && mh_stack_find_nonfinite(&s.encoder, "encoder.", offence))
+        return true;
+    return mh_stack_find_nonfinite(&s.main, "", offence);
 }

@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "base/size.h"
 #include "kernels/kernels.h"
+#include "train/stack_finite.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -196,14 +197,21 @@ static enum mh_status check_finite(const mh_trainer *t, const float *array, cons
                    (double)array[index], index - p.offset, t->state.step + 1);
 }
 
-static enum mh_status check_loss(const mh_trainer *t, const struct mh_training_result *result,
-                                 struct mh_error *error)
+/* `pass` has just been run. */
+static enum mh_status check_loss(const mh_trainer *t, const struct mh_training_pass *pass,
+                                 const struct mh_training_result *result, struct mh_error *error)
 {
+    struct mh_offence offence;
     if (isfinite(result->loss))
         return MH_OK;
     enum mh_status status = check_finite(t, t->parameters, "", error);
     if (status != MH_OK)
         return status;
+    if (mh_training_find_nonfinite(&t->network, pass, t->workspace, t->workspace_bytes, &offence))
+        return mh_fail(
+            error, MH_NONFINITE,
+            "the activation %s is %g at index %zu, in step %u; every parameter is finite",
+            offence.name, (double)offence.value, offence.index, t->state.step + 1);
     return mh_fail(error, MH_NONFINITE,
                    "the loss is %g in step %u, though every parameter is finite", result->loss,
                    t->state.step + 1);
@@ -246,7 +254,7 @@ enum mh_status mh_trainer_accumulate(mh_trainer *t, const struct mh_training_pas
         mh_random_at(mh_random_stream(t->settings.seed, t->state.step, t->parts, 0), 0);
     status = run(t, &mine, result, error);
     if (status == MH_OK)
-        status = check_loss(t, result, error);
+        status = check_loss(t, &mine, result, error);
     if (status == MH_NONFINITE)
         mh_trainer_clear(t);
     if (status != MH_OK)
