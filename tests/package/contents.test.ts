@@ -36,6 +36,7 @@ describe('the tarball', () => {
     'dist/models/bilingual/model.safetensors',
     'dist/models/bilingual/config.json',
     'dist/models/bilingual/tokenizer.json',
+    'dist/models/translator/translator.safetensors',
     'dist/embed/multihead-lens.js',
     'dist/embed/models/bilingual/model.safetensors',
     'LICENSE',
