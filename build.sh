@@ -585,7 +585,9 @@ build_npm_package() {
 
 build_embed() {
     package_program vite build --logLevel warn -c web/vite.embed.config.ts
-    cp -R dist/models dist/embed/models
+    # The lens has one model of its own; the rooms, which have others, are not in this bundle.
+    mkdir -p dist/embed/models
+    cp -R dist/models/bilingual dist/embed/models/
     find dist/embed/models -name '*.js' -delete -o -name '*.ts' -delete
 }
 

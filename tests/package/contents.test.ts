@@ -36,12 +36,19 @@ describe('the tarball', () => {
     'dist/models/bilingual/model.safetensors',
     'dist/models/bilingual/config.json',
     'dist/models/bilingual/tokenizer.json',
+    'dist/models/translator/index.js',
     'dist/models/translator/translator.safetensors',
+    'dist/view/translate/define.js',
     'dist/embed/multihead-lens.js',
     'dist/embed/models/bilingual/model.safetensors',
     'LICENSE',
   ])('has %s', (path) => {
     expect(files).toContain(path);
+  });
+
+  test('has the weights of other models than the lens’s only once', () => {
+    const weights = files.filter((path) => path.endsWith('.safetensors') && path.startsWith('dist/embed/'));
+    expect(weights).toEqual(['dist/embed/models/bilingual/model.safetensors']);
   });
 
   test('has every target of its exports', async () => {

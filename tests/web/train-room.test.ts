@@ -6,7 +6,8 @@ import { probesOf } from '../../web/src/study/training.js';
 import { trainEn } from '../../web/src/view/i18n/train.en.js';
 import { trainZh } from '../../web/src/view/i18n/train.zh.js';
 import { hashToRoom, roomToHash } from '../../web/src/view/train/link.js';
-import { Run, type TrainingHost } from '../../web/src/view/train/run.js';
+import { Run } from '../../web/src/view/train/run.js';
+import type { Host } from '../../web/src/worker/connection.js';
 import { packError } from '../../web/src/worker/protocol.js';
 import { createTrainingApi } from '../../web/src/worker/serve-training.js';
 import type { TrainingApi } from '../../web/src/worker/training-protocol.js';
@@ -52,7 +53,7 @@ const small: Settings = { ...defaultSettings, width: 16, heads: 2, batch: 2, ste
 /** The worker's side in this thread, one part of it replaced. */
 function hostWith(part: Partial<TrainingApi> = {}) {
   const api = { ...createTrainingApi(), ...part };
-  const host: TrainingHost & { closed: boolean } = {
+  const host: Host<TrainingApi> & { closed: boolean } = {
     closed: false,
     async call(make) {
       const outcome = await make(api);

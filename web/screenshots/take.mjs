@@ -73,5 +73,17 @@ if (isWanted({ name: 'digits' })) {
   await page.screenshot({ path: here('digits.png') });
   await page.close();
 }
+
+// Written up to a token of its middle, whose links stand out.
+if (isWanted({ name: 'translate' })) {
+  const page = await browser.newPage({ locale: 'en', viewport: { width: 1440, height: 980 } });
+  await page.goto(`http://127.0.0.1:${server.address().port}/#room=translate`);
+  await page.locator('multihead-translate mh-heatmap').waitFor();
+  await page.locator('multihead-translate mh-alignment button').nth(1).click();
+  await page.mouse.move(0, 0);
+  await page.waitForTimeout(500);
+  await page.screenshot({ path: here('translate.png') });
+  await page.close();
+}
 await browser.close();
 server.close();

@@ -4,7 +4,7 @@ import { copyText } from '../src/view/clipboard.js';
 import { type Language, languageTag, type MessageKey, matchLanguage, translator } from '../src/view/i18n/index.js';
 import { sharedModels } from '../src/view/models.js';
 import { hashPairs, hashToState, stateToHash } from '../src/view/url.js';
-import { exportMaps, formats } from './export.js';
+import { exportMaps, formats, lensMaps } from './export.js';
 import { find } from './find.js';
 import {
   keepPreference,
@@ -139,17 +139,21 @@ addEventListener('hashchange', readAddress);
 find('#share', HTMLButtonElement).addEventListener('click', async () => {
   clearTimeout(writing);
   const copied = await copyText(new URL(link(), location.href).href);
-  const message = say(copied ? 'shared' : 'notShared');
-  if (!rooms.say(message)) lens.say(message);
+  tell(say(copied ? 'shared' : 'notShared'));
 });
+
+/** Says something where the reader is. */
+function tell(message: string): void {
+  if (!rooms.say(message)) lens.say(message);
+}
 
 /* ------------------------------------------------------------------------------------------------------- Rooms */
 
 function showRoom(room: Room): void {
   document.body.dataset.room = room;
   lens.hidden = room !== 'explore';
-  // Exports are of the lens's maps.
-  exportMenu.hidden = room !== 'explore';
+  // The other rooms have no maps to save.
+  exportMenu.hidden = room !== 'explore' && room !== 'translate';
   for (const link of document.querySelectorAll<HTMLElement>('[data-room]:is(a)')) {
     if (link.dataset.room === room) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
@@ -201,9 +205,9 @@ for (const format of formats)
   find(`[data-format=${format}]`, HTMLButtonElement).addEventListener('click', async () => {
     exportMenu.open = false;
     try {
-      if ((await exportMaps(lens, format)) === 0) lens.say(say('nothingToExport'));
+      if ((await exportMaps(rooms.mapExport ?? lensMaps(lens), format)) === 0) tell(say('nothingToExport'));
     } catch (error) {
-      lens.say(error instanceof Error ? error.message : String(error));
+      tell(error instanceof Error ? error.message : String(error));
     }
   });
 

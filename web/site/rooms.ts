@@ -1,5 +1,6 @@
 /** The rooms of the site: Explore, which is there at once, and the others, whose code comes when they are first asked for. */
 
+import type { MapExport } from '../src/view/map-export.js';
 import { defaultMask } from '../src/view/mask.js';
 import { offerModel } from '../src/view/models.js';
 import type { LensState } from '../src/view/state.js';
@@ -7,7 +8,8 @@ import { defaultState } from '../src/view/state.js';
 import type { MultiheadTrain } from '../src/view/train/multihead-train.js';
 import { hashPairs } from '../src/view/url.js';
 
-type AskedRoom = 'train' | 'digits';
+const askedRooms = ['train', 'digits', 'translate'] as const;
+type AskedRoom = (typeof askedRooms)[number];
 export type Room = 'explore' | AskedRoom;
 
 /** What the element of a room has; what is optional not every room needs. */
@@ -16,6 +18,8 @@ interface RoomElement extends HTMLElement {
   /** Its settings, as the hash of a link without its `#`. */
   readonly link?: string;
   openLink?(hash: string): void;
+  /** The maps that can be saved as files. */
+  readonly mapExport?: MapExport;
   pause?(): void;
   say?(message: string): void;
 }
@@ -33,7 +37,7 @@ export interface RoomsOwner {
 /** The room that a link asks for. */
 export function roomOf(hash: string): Room {
   const asked = hashPairs(hash).find(([name]) => name === 'room')?.[1];
-  return asked === 'train' || asked === 'digits' ? asked : 'explore';
+  return askedRooms.find((room) => room === asked) ?? 'explore';
 }
 
 export class Rooms {
@@ -49,6 +53,12 @@ export class Rooms {
     digits: async () => {
       await import('../src/view/digits/define.js');
       return document.createElement('multihead-digits');
+    },
+    translate: async () => {
+      await import('../src/view/translate/define.js');
+      const room = document.createElement('multihead-translate');
+      room.addEventListener('mh-settings', () => this.#owner.changed());
+      return room;
     },
   };
   #notice: HTMLElement | null = null;
@@ -84,6 +94,11 @@ export class Rooms {
   /** The hash of the room that is shown, null for that of the lens. */
   link(): string | null {
     return this.#current === 'explore' ? null : (this.#shown?.link ?? `room=${this.#current}`);
+  }
+
+  /** The maps of the room that is shown; null: it has none to save, or is that of the lens. */
+  get mapExport(): MapExport | null {
+    return this.#shown?.mapExport ?? null;
   }
 
   speak(language: string): void {

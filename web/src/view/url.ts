@@ -234,7 +234,7 @@ const parameters: readonly Parameter[] = [
 ];
 
 /** Spaces as `+`, so that a shared sentence stays readable. Half surrogate pairs, which no URL can hold, become �. */
-const encode = (text: string): string =>
+export const encodeText = (text: string): string =>
   encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD')).replaceAll('%20', '+');
 
 function decode(text: string): string | null {
@@ -259,7 +259,7 @@ export function stateToHash(state: LensState): string {
   const pairs = parameters.flatMap(({ name, write }) => {
     const value = write(state);
     // Structured values use only characters that a hash may hold as they are.
-    return value === null ? [] : [`${name}=${name === 'text' || name === 'model' ? encode(value) : value}`];
+    return value === null ? [] : [`${name}=${name === 'text' || name === 'model' ? encodeText(value) : value}`];
   });
   return pairs.join('&');
 }

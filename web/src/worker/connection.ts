@@ -6,6 +6,26 @@ import { type Outcome, unpackError, type WorkerApi } from './protocol.js';
 /** Time for the worker's script to arrive and answer. */
 const HELLO_MILLISECONDS = 30_000;
 
+/** Whoever answers the calls of an API: a worker, or this thread. A `Connection` is one. */
+export interface Host<Api> {
+  /** The value of a call, or its error, thrown here. */
+  call<T>(make: (remote: Api) => Promise<Outcome<T>>): Promise<T>;
+  close(reason: unknown): void;
+}
+
+/** A host in this thread, for pages that may start no worker. */
+export function hostHere<Api>(api: Api): Host<Api> {
+  return {
+    call: async (make) => unpack(await make(api)),
+    close() {},
+  };
+}
+
+function unpack<T>(outcome: Outcome<T>): T {
+  if ('error' in outcome) throw unpackError(outcome.error);
+  return outcome.value;
+}
+
 /** What every worker of ours can be asked. */
 interface Greeting {
   hello(): void;
@@ -52,9 +72,7 @@ export class Connection<Api extends Greeting = WorkerApi> {
 
   /** The value of a call, or its error, thrown here. */
   async call<T>(make: (remote: Remote<Api>) => Promise<Outcome<T>>): Promise<T> {
-    const outcome = await this.#unlessEnded(() => make(this.#remote));
-    if ('error' in outcome) throw unpackError(outcome.error);
-    return outcome.value;
+    return unpack(await this.#unlessEnded(() => make(this.#remote)));
   }
 
   /** Ends the worker; calls under way, and later ones, reject with `reason`. */

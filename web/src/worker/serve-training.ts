@@ -1,4 +1,4 @@
-/** The training worker's side of its protocol: one trainer, driven from the page. */
+/** The training worker's side of its protocols: one trainer, driven from the page, or one translator. */
 import { type Endpoint, expose, transfer } from 'comlink';
 import { MultiheadError } from '../core/errors.js';
 import { networkOf, trainerSettingsOf } from '../study/settings.js';
@@ -6,10 +6,11 @@ import { Training } from '../study/training.js';
 import { loadTrainEngine } from '../train/load.js';
 import { Trainer } from '../train/trainer.js';
 import { outcome } from './serve.js';
+import { createTranslationApi } from './serve-translation.js';
 import type { TrainingApi } from './training-protocol.js';
 
 export function serveTraining(endpoint: Endpoint): void {
-  expose(createTrainingApi(), endpoint);
+  expose({ ...createTrainingApi(), ...createTranslationApi() }, endpoint);
 }
 
 export function createTrainingApi(): TrainingApi {

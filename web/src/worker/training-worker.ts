@@ -1,4 +1,4 @@
-/** The script of the worker that trains. Importing it starts it. */
+/** The script of the worker that trains, or reads what was trained. Importing it starts it. */
 import type { Endpoint } from 'comlink';
 import { serveTraining } from './serve-training.js';
 

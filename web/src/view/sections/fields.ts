@@ -1,5 +1,5 @@
 /** Form fields that several sections use. */
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, noChange, nothing, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
 
 export interface Choice<T extends string> {
@@ -137,5 +137,46 @@ export function slider(options: {
       />
       <output>${options.text}</output>
     </label>
+  `;
+}
+
+/** A text of one paragraph. Composition with an input method changes nothing until it ends; Enter never breaks the line. */
+export function textField(options: {
+  readonly label: string;
+  readonly placeholder: string;
+  readonly value: string;
+  /** Of the text, for screen readers and fonts. */
+  readonly language?: string;
+  readonly composing: boolean;
+  readonly compose: (on: boolean) => void;
+  /** It may be the value that it already has. */
+  readonly change: (value: string) => void;
+  readonly enter?: () => void;
+}): TemplateResult {
+  const take = (event: Event) => options.change((event.target as HTMLTextAreaElement).value);
+  return html`
+    <textarea
+      rows="1"
+      spellcheck="false"
+      autocapitalize="off"
+      autocomplete="off"
+      lang=${options.language ?? nothing}
+      aria-label=${options.label}
+      placeholder=${options.placeholder}
+      .value=${options.composing ? noChange : live(options.value)}
+      @input=${(event: InputEvent) => {
+        if (!options.composing && !event.isComposing) take(event);
+      }}
+      @compositionstart=${() => options.compose(true)}
+      @compositionend=${(event: CompositionEvent) => {
+        options.compose(false);
+        take(event);
+      }}
+      @keydown=${(event: KeyboardEvent) => {
+        if (event.key !== 'Enter' || event.isComposing) return;
+        event.preventDefault();
+        options.enter?.();
+      }}
+    ></textarea>
   `;
 }

@@ -1,7 +1,6 @@
 /** The text field, the examples, and the tokens as chips with the chosen row's weights as bars over them. */
-import { html, noChange, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import { guard } from 'lit/directives/guard.js';
-import { live } from 'lit/directives/live.js';
 import type { Token } from '../../core/types.js';
 import { examples, withExample } from '../examples.js';
 import { languages, languageTag, type Translate } from '../i18n/index.js';
@@ -10,7 +9,7 @@ import { formatWeight } from '../pictures/format.js';
 import { tokenText } from '../pictures/token-text.js';
 import { type LensState, setMask, type TokenTool, usedTokenTool } from '../state.js';
 import type { LensContext } from './context.js';
-import { segments } from './fields.js';
+import { segments, textField } from './fields.js';
 
 /** Of the tokens that are over the limit, so many are shown; a book may have been pasted. */
 const shownOver = 20;
@@ -33,35 +32,15 @@ export function sentence(lens: LensContext): TemplateResult {
   `;
 }
 
-/** Composition with an input method changes nothing until it ends; Enter, which would make a line break, neither. */
-function field(lens: LensContext): TemplateResult {
-  const { state, t } = lens;
-  const take = (event: Event) => {
-    const { value } = event.target as HTMLTextAreaElement;
-    if (value !== lens.state.text) lens.set((now) => ({ ...now, text: value }));
-  };
-  return html`
-    <textarea
-      rows="1"
-      spellcheck="false"
-      autocapitalize="off"
-      autocomplete="off"
-      aria-label=${t('sentence')}
-      placeholder=${t('sentence.placeholder')}
-      .value=${lens.composing ? noChange : live(state.text)}
-      @input=${(event: InputEvent) => {
-        if (!lens.composing && !event.isComposing) take(event);
-      }}
-      @compositionstart=${() => lens.compose(true)}
-      @compositionend=${(event: CompositionEvent) => {
-        lens.compose(false);
-        take(event);
-      }}
-      @keydown=${(event: KeyboardEvent) => {
-        if (event.key === 'Enter' && !event.isComposing) event.preventDefault();
-      }}
-    ></textarea>
-  `;
+function field({ state, composing, compose, set, t }: LensContext): TemplateResult {
+  return textField({
+    label: t('sentence'),
+    placeholder: t('sentence.placeholder'),
+    value: state.text,
+    composing,
+    compose,
+    change: (text) => set((now) => (text === now.text ? now : { ...now, text })),
+  });
 }
 
 function exampleList(lens: LensContext): TemplateResult {

@@ -80,6 +80,19 @@ export const fields = css`
     background: var(--mh-paper);
     font-size: calc(13px * var(--mh-size));
   }
+  textarea {
+    min-inline-size: 0;
+    min-block-size: 42px;
+    padding: 8px 12px;
+    border: 1px solid var(--mh-muted);
+    border-radius: 6px;
+    background: var(--mh-paper);
+    font-size: calc(18px * var(--mh-size));
+    line-height: calc(24px * var(--mh-size));
+    resize: none;
+    field-sizing: content;
+    max-block-size: 138px;
+  }
   button {
     cursor: pointer;
   }

@@ -11,17 +11,6 @@ export const sentence = css`
   }
   textarea {
     flex: 1 1 100%;
-    min-inline-size: 0;
-    min-block-size: 42px;
-    padding: 8px 12px;
-    border: 1px solid var(--mh-muted);
-    border-radius: 6px;
-    background: var(--mh-paper);
-    font-size: calc(18px * var(--mh-size));
-    line-height: calc(24px * var(--mh-size));
-    resize: none;
-    field-sizing: content;
-    max-block-size: 138px;
   }
   .examples {
     max-inline-size: 8.5rem;

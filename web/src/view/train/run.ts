@@ -7,14 +7,8 @@ import type { Finding, PatternId } from '../../study/patterns.js';
 import type { Settings } from '../../study/settings.js';
 import type { Word } from '../../study/task.js';
 import type { Check, Probe, Report, StepPoint, WatchedWeight, WeightStep } from '../../study/training.js';
-import type { Outcome } from '../../worker/protocol.js';
+import type { Host } from '../../worker/connection.js';
 import type { Begun, TrainingApi } from '../../worker/training-protocol.js';
-
-/** A worker as a run needs it; a `Connection` fits. */
-export interface TrainingHost {
-  call<T>(make: (remote: TrainingApi) => Promise<Outcome<T>>): Promise<T>;
-  close(reason: unknown): void;
-}
 
 export type RunStatus =
   | { readonly kind: 'loading' }
@@ -80,10 +74,10 @@ export class Run {
   /** Milliseconds that the worker has trained. */
   milliseconds = 0;
 
-  readonly #open: () => Promise<TrainingHost>;
+  readonly #open: () => Promise<Host<TrainingApi>>;
   readonly #changed: () => void;
   readonly #painted: () => Promise<void>;
-  #host: TrainingHost | null = null;
+  #host: Host<TrainingApi> | null = null;
   #playing = false;
   #busy = false;
   #closed = false;
@@ -93,7 +87,7 @@ export class Run {
   /** `painted` resolves when the page has shown the last change, so that the worker does not run ahead of it. */
   constructor(
     settings: Settings,
-    open: () => Promise<TrainingHost>,
+    open: () => Promise<Host<TrainingApi>>,
     changed: () => void,
     painted: () => Promise<void>,
   ) {
@@ -190,7 +184,7 @@ export class Run {
   async #advance(milliseconds: number, most: number): Promise<void> {
     this.#busy = true;
     await this.#guard(async () => {
-      const host = this.#host as TrainingHost;
+      const host = this.#host as Host<TrainingApi>;
       const start = performance.now();
       const report = await host.call((remote) =>
         remote.advance(milliseconds, Number.isFinite(most) ? most : 1e9, this.#watch),
@@ -210,7 +204,7 @@ export class Run {
     this.#busy = true;
     await this.#guard(async () => {
       this.snapshots = new Snapshots(MOST_SNAPSHOTS);
-      this.#take(await (this.#host as TrainingHost).call((remote) => remote.probe(words)));
+      this.#take(await (this.#host as Host<TrainingApi>).call((remote) => remote.probe(words)));
     });
     this.#busy = false;
     if (this.#playing && this.status.kind !== 'training') void this.play();
