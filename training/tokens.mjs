@@ -8,7 +8,8 @@ import { Tokenizer } from '@huggingface/tokenizers';
 
 const model = new URL('../web/models/bilingual/', import.meta.url);
 const read = (name) => JSON.parse(readFileSync(new URL(name, model), 'utf8'));
-const GIVEN = 0x8000;
+/** Of a token's 16 bits, the one that says that nobody asks for it. */
+export const GIVEN = 0x8000;
 const UNKNOWN = 1;
 
 /** `<s>` and `</s>` */

@@ -3,7 +3,7 @@
  *
  *     build/native/train SETTINGS TOKENS OUT [--start MODEL] [--until STEP] [--threads N]
  *
- * SETTINGS is a file like training/bilingual/settings.txt, TOKENS one like prepare.mjs makes. Into
+ * SETTINGS is a file like training/bilingual/texts.txt, TOKENS one like prepare.mjs makes. Into
  * the folder OUT go
  *
  *     log.csv               a line for every step: learning rate, mean loss of each task, …

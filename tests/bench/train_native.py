@@ -4,7 +4,7 @@ threads, interleaved in one run:
     ./build.sh native
     python tests/bench/train_native.py [--rounds 5] [--steps 6] [--threads 1]
 
-Needs PyTorch and NumPy, see tests/golden/requirements.txt. A step is that of training/bilingual/settings.txt: six passes
+Needs PyTorch and NumPy, see tests/golden/requirements.txt. A step is that of training/bilingual/texts.txt: six passes
 of 8 sequences of 64 tokens, AdamW with a clipped gradient. PyTorch, too, computes logits only where there is a target.
 Prints a line for each round, then medians and the ratio.
 """
@@ -22,7 +22,7 @@ import torch
 from torch.nn import functional
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SETTINGS = ROOT / "training/bilingual/settings.txt"
+SETTINGS = ROOT / "training/bilingual/texts.txt"
 LENGTH = 64
 
 

@@ -5,7 +5,8 @@
 // CORPUS is the folder of the texts (corpus.mjs names the files). Into OUT go
 //
 //   echoes.tokens                what the first steps are trained on
-//   train.tokens                 what all others are
+//   texts.tokens                 what most are
+//   masks.tokens                 what the last are: some of it again, in another order, with fewer small worlds
 //   held-out/SOURCE.tokens       what is not, a file for each source
 //   tests.json                   questions with exact answers, about pairs of words that training never tells
 //
@@ -13,7 +14,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Random } from '../random.mjs';
-import { BEGIN, END, encode, given, isReadable, writeSequences } from '../tokens.mjs';
+import { BEGIN, END, encode, GIVEN, given, isReadable, writeSequences } from '../tokens.mjs';
 import { readSource, SOURCES, sentences } from './corpus.mjs';
 import { en, zh } from './words.mjs';
 import { worldTest, worldText } from './worlds.mjs';
@@ -189,7 +190,8 @@ for (const source of SOURCES) {
   writeSequences(join(out, 'held-out', `${source.name.replace(' ', '-')}.tokens`), heldOut);
 }
 all.sort(([one], [other]) => one - other);
-writeSequences(
-  join(out, 'train.tokens'),
-  all.map(([, ids]) => ids),
-);
+const inOrder = all.map(([, ids]) => ids);
+writeSequences(join(out, 'texts.tokens'), inOrder);
+const isWorld = (ids) => ids.some((id) => id >= GIVEN);
+const chosen = inOrder.filter((ids) => order.chance(isWorld(ids) ? 0.12 : 0.3));
+writeSequences(join(out, 'masks.tokens'), order.shuffle(chosen));
