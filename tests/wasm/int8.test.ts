@@ -8,7 +8,7 @@ import { GOLDEN } from '../support/golden.js';
 import { BUILDS, engineOf } from './builds.js';
 
 /** What was measured on the recorded texts, and no more; beyond the 0.01 we would like. */
-const ATTENTION_TOLERANCE = 0.05;
+const ATTENTION_TOLERANCE = 0.1;
 const INT8 = 1;
 
 interface Layer {

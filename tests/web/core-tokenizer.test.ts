@@ -155,6 +155,11 @@ describe('the shipped tokenizer', () => {
     });
   });
 
+  it('sees [MASK] in the place of a word, with the space that words have before them', () => {
+    expect(texts(tokenizer.encode('It is on the [MASK].'))).toEqual(['It', 'is', 'on', 'the', '[MASK]', '.']);
+    expect(texts(tokenizer.encode('苹果在[MASK]上'))).toEqual(['苹果', '在', '[MASK]', '上']);
+  });
+
   it('knows its start, end and mask tokens', () => {
     expect(tokenizer.startTokens).toEqual([{ id: 2, text: '<s>', start: 0, end: 0, special: true, wordStart: true }]);
     expect(tokenizer.endTokens.map((token) => token.text)).toEqual(['</s>']);

@@ -100,7 +100,8 @@ const PATTERNS = {
   'after the same word (induction)': (tokens, i) =>
     range(i + 1).filter((j) => j > 1 && tokens[j - 1].id === tokens[i].id),
   punctuation: (tokens, i) => range(i).filter((j) => /^[\p{P}]+$/u.test(tokens[j].text)),
-  'two to four back': (_, i) => (i > 4 ? [i - 2, i - 3, i - 4] : []),
+  'two back': (_, i) => (i > 2 ? [i - 2] : []),
+  'three back': (_, i) => (i > 3 ? [i - 3] : []),
 };
 
 class Tally {

@@ -5,7 +5,7 @@
 // For models of GPT-2's layout, and encoder-decoders of the same blocks (names and shapes as in c/include/multihead.h,
 // section 7, and multihead_train.h, section 1). What each tensor becomes:
 //
-//   wte.weight                           I8, a scale for 16 columns of a row; rounded so that what the first attentions
+//   wte.weight of an encoder-decoder     I8, a scale for 16 columns of a row; rounded so that what the first attentions
 //                                        make of a token changes least
 //   last c_proj and mlp of the decoder   I8, a scale for each column: no attention comes after them
 //   other matrices                       F16; of an encoder-decoder I8, a scale for 16 rows of a column
@@ -129,13 +129,13 @@ function invert(matrix, n) {
 
 /**
  * H [E, E], so that eᵀ H e is what an error e of an embedding does to the queries, keys and values of the first layers of
- * the given stacks: H = Σ A Aᵀ with A = C D W, where C takes the mean away and D is the weight, both of the layer's norm,
+ * both stacks: H = Σ A Aᵀ with A = C D W, where C takes the mean away and D is the weight, both of the layer's norm,
  * and W is its c_attn. Then a little of the identity, for what comes after.
  */
-function firstAttentionMetric(tensors, stacks) {
+function firstAttentionMetric(tensors) {
   const n = tensors.get('wte.weight').shape[1];
   const h = new Float64Array(n * n);
-  for (const stack of stacks) {
+  for (const stack of ['', 'encoder.']) {
     addMetric(h, tensors.get(`${stack}h.0.ln_1.weight`).data, tensors.get(`${stack}h.0.attn.c_attn.weight`));
   }
   let trace = 0;
@@ -241,13 +241,12 @@ function quantise(tensors) {
   const translates = tensors.has('encoder.h.0.ln_1.weight');
   const lastAttention = translates ? 'crossattention' : 'attn';
   const last = new RegExp(`^h\\.${Math.max(...layers)}\\.(${lastAttention}\\.c_proj|mlp\\.\\w+)\\.weight$`);
-  const metric = firstAttentionMetric(tensors, translates ? ['', 'encoder.'] : ['']);
   return [...tensors].flatMap(([name, tensor]) => {
     if (tensor.shape.length === 1) {
       return [{ name, dtype: 'F32', ...tensor }];
     }
-    if (name === 'wte.weight') {
-      return quantiseRows(name, tensor, metric);
+    if (translates && name === 'wte.weight') {
+      return quantiseRows(name, tensor, firstAttentionMetric(tensors));
     }
     if (last.test(name)) {
       return quantiseColumns(name, tensor);
