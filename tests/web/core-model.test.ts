@@ -38,7 +38,7 @@ it('says what it is', () => {
     positions: 64,
     trainedMasks: ['causal', 'bidirectional', 'window'],
     trainedWindow: 8,
-    attentionError: 0.0073,
+    attentionError: 0.0022,
     precision: 'f32',
     hasMaskToken: true,
     parameters: 1_827_584,
