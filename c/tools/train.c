@@ -100,12 +100,14 @@ static void begin_log(const struct training *t)
     }
     if (log != NULL)
         fclose(log);
-    char header[256] = "step,tokens,learning_rate,gradient_norm";
+    char header[256];
+    int length = snprintf(header, sizeof header, "step,tokens,learning_rate,gradient_norm");
     for (size_t task = 0; task < TASKS; task++)
         if (has_task(&t->settings, (enum task)task))
-            strcat(strcat(header, ","), task_name((enum task)task));
-    strcat(header, "\n");
-    write_file(t->log, bytes > 0 ? kept : header, bytes > 0 ? bytes : strlen(header));
+            length += snprintf(header + length, sizeof header - (size_t)length, ",%s",
+                               task_name((enum task)task));
+    length += snprintf(header + length, sizeof header - (size_t)length, "\n");
+    write_file(t->log, bytes > 0 ? kept : header, bytes > 0 ? bytes : (size_t)length);
     free(kept);
 }
 
