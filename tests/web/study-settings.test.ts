@@ -28,6 +28,7 @@ const anySettings: fc.Arbitrary<Settings> = fc
     width: fc.constantFrom(...widths),
     norm: fc.constantFrom('pre' as const, 'post' as const),
     scaled: fc.boolean(),
+    taught: fc.boolean(),
     attentionDropout: real(ranges.attentionDropout),
     residualDropout: real(ranges.residualDropout),
     optimiser: fc.constantFrom('adamw' as const, 'sgd' as const),

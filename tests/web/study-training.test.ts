@@ -1,6 +1,14 @@
 /** A training with the real engine: it learns, reports what it measured, and what it shows of the optimiser adds up. */
 import { expect, test } from 'vitest';
-import { adamw, defaultSettings, networkOf, type Settings, trainerSettingsOf } from '../../web/src/study/settings.js';
+import {
+  adamw,
+  defaultSettings,
+  networkOf,
+  type Settings,
+  settingsFor,
+  trainerSettingsOf,
+} from '../../web/src/study/settings.js';
+import { lengthOf } from '../../web/src/study/task.js';
 import { probesOf, Training, type WeightStep } from '../../web/src/study/training.js';
 import { loadTrainEngine } from '../../web/src/train/load.js';
 import { Trainer } from '../../web/src/train/trainer.js';
@@ -48,6 +56,35 @@ test('the same settings give the same numbers, however the steps are dealt out',
   for (let step = 0; step < 30; step++) singly = other.advance(0, 1, null);
   expect(singly.points.at(-1)).toEqual(atOnce.points.at(-1));
   expect(singly.probe.attention).toEqual(atOnce.probe.attention);
+});
+
+const weightBack = (training: Training, { length, head, back }: Record<'length' | 'head' | 'back', number>) => {
+  const { attention } = training.look().probe;
+  const weights = Array.from({ length: length - back }, (_, i) => {
+    const query = i + back;
+    return attention[(head * length + query) * length + query - back] as number;
+  });
+  return weights.reduce((sum, weight) => sum + weight, 0) / weights.length;
+};
+
+test('heads that are taught look where they are taught to, while that lasts', async () => {
+  const settings: Settings = { ...small, task: 'world-zh', taught: true };
+  const { training } = await begin(settings);
+  training.advance(1e9, 150, null);
+  const length = lengthOf(training.task);
+  expect(training.task.lessons).toEqual([2, 3]);
+  for (const [head, back] of training.task.lessons.entries()) {
+    expect(weightBack(training, { length, head, back })).toBeGreaterThan(0.8);
+  }
+  const untaught = (await begin({ ...settings, taught: false })).training;
+  untaught.advance(1e9, 150, null);
+  expect(weightBack(untaught, { length, head: 0, back: 2 })).toBeLessThan(0.5);
+});
+
+test('with a lesson facts are recalled', async () => {
+  const { training } = await begin({ ...defaultSettings, ...settingsFor('recall'), batch: 8, steps: 600 });
+  const report = training.advance(1e9, 400, null);
+  expect(report.checks.at(-1)?.accuracy).toBeGreaterThan(0.9);
 });
 
 /** The number after the step, by the formula that the page shows beside it. */

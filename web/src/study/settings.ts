@@ -31,6 +31,8 @@ export interface Settings {
   readonly decay: number;
   /** Sequences a step. */
   readonly batch: number;
+  /** Heads are taught where to look, in the first steps (lessons.ts). */
+  readonly taught: boolean;
   /** Sequences there are to train on; 0: new ones at every step. */
   readonly examples: number;
 }
@@ -47,13 +49,27 @@ export const defaultSettings: Settings = {
   attentionDropout: 0,
   residualDropout: 0,
   optimiser: 'adamw',
-  rate: 0.006,
+  rate: 0.003,
   warmUp: 60,
   steps: 1200,
   clip: 1,
   decay: 0.01,
   batch: 16,
+  taught: false,
   examples: 0,
+};
+
+/** What a task is best begun with, where that is not the default: untaught, nothing told is recalled within minutes. */
+const suggestions: Partial<Record<TaskId, Partial<Settings>>> = {
+  recall: { taught: true },
+  'world-en': { taught: true, rate: 0.002 },
+  'world-zh': { taught: true, rate: 0.002 },
+};
+
+/** What changes with the task, so that it goes well. */
+export const settingsFor = (task: TaskId): Partial<Settings> => {
+  const { rate, taught } = defaultSettings;
+  return { task, rate, taught, ...suggestions[task] };
 };
 
 /** Of AdamW. A β2 below PyTorch's 0.999 forgets sooner, which short trainings like. */
@@ -98,7 +114,7 @@ function read(name: Name, text: string): Settings[Name] | undefined {
   if (name === 'task') return taskIds.find((task) => task === text);
   if (name === 'norm') return text === 'pre' || text === 'post' ? text : undefined;
   if (name === 'optimiser') return text === 'adamw' || text === 'sgd' ? text : undefined;
-  if (name === 'scaled') return text === '1' ? true : text === '0' ? false : undefined;
+  if (name === 'scaled' || name === 'taught') return text === '1' ? true : text === '0' ? false : undefined;
   const value = decimal.test(text) ? Number(text) : Number.NaN;
   if (whole.includes(name) && !Number.isInteger(value)) return undefined;
   if (name === 'width') return widths.find((width) => width === value);

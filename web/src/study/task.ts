@@ -21,6 +21,8 @@ export interface Task {
   readonly longest: number;
   /** How words are written one after another. */
   readonly spelling: 'spaced' | 'sentence' | 'joined';
+  /** Where looking back helps: so many tokens, for head 1 of the first layer, for head 2, … None where it is not a fixed number. */
+  readonly lessons: readonly number[];
   make(random: Random): readonly Word[];
 }
 

@@ -2,7 +2,9 @@
  * A training under way: a model, a task, and what is measured of both on the way. It does as much as it is given time
  * for and then reports, so that whoever drives it stays in charge.
  */
+import type { Supervision } from '../train/batch.js';
 import type { BatchResult, Trainer } from '../train/trainer.js';
+import { LESSON_STEPS, supervisionOf } from './lessons.js';
 import { type Moments, readMoments } from './moments.js';
 import { type Finding, headEntropies, headSimilarities, nameHeads } from './patterns.js';
 import type { Settings } from './settings.js';
@@ -102,6 +104,7 @@ export class Training {
     this.#settings = settings;
     this.#trainer = trainer;
     this.task = taskOf(settings.task);
+    spreadEmbeddings(trainer);
     const heldOut = this.#sequences('held-out', 0, HELD_OUT);
     this.#mapped = encode(this.task, heldOut.slice(0, MAPPED));
     this.#heldOut = encode(this.task, heldOut);
@@ -174,7 +177,8 @@ export class Training {
 
   #learn(watch: WatchedWeight | null): { readonly point: StepPoint; readonly watched: WeightStep | null } {
     const state = watch && this.#momentsOf(watch);
-    const { loss, accuracy } = this.#trainer.accumulate(asked(this.#nextBatch()));
+    const batch = this.#nextBatch();
+    const { loss, accuracy } = this.#trainer.accumulate({ ...asked(batch), supervision: this.#supervision(batch) });
     const before = watch && this.#weight(watch);
     const { step, learningRate, gradientNorm } = this.#trainer.apply();
     this.#step = step;
@@ -188,6 +192,11 @@ export class Training {
         after: this.#trainer.read(watch.name).data[watch.index] as number,
       };
     return { point: { step, loss, accuracy, learningRate, gradientNorm }, watched };
+  }
+
+  #supervision({ count, length }: Batch): readonly Supervision[] {
+    const { taught, heads } = this.#settings;
+    return taught && this.#step < LESSON_STEPS ? supervisionOf(this.task.lessons, heads, count, length) : [];
   }
 
   #momentsOf({ name, index }: WatchedWeight): Moments | null {
@@ -269,6 +278,21 @@ export const probesOf = ({ task, seed }: Settings): readonly (readonly Word[])[]
 
 /** A batch as the trainer reads it. */
 const asked = ({ tokens, targets, count }: Batch) => ({ tokens, targets, batch: count, causal: true });
+
+/** Standard deviation of embeddings at the start, and what the engine starts with, as GPT-2 did. */
+const EMBEDDING_DEVIATION = 0.5;
+const SMALL_DEVIATION = 0.02;
+
+/**
+ * Makes the first embeddings larger. As the head is tied to them, words that are never an answer are pushed away all alike;
+ * from 0.02 they would soon look alike to every query too, and nothing could be recalled by them.
+ */
+function spreadEmbeddings(trainer: Trainer): void {
+  for (const name of ['wte.weight', 'wpe.weight']) {
+    const { data, shape } = trainer.read(name);
+    trainer.write(name, { data: data.map((value) => value * (EMBEDDING_DEVIATION / SMALL_DEVIATION)), shape });
+  }
+}
 
 /** What clipping multiplies a gradient of that norm with. */
 const clipFactor = (clip: number, norm: number): number => (clip > 0 && norm > clip ? clip / norm : 1);

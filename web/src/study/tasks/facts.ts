@@ -13,6 +13,7 @@ export const recall: Task = {
   words: [...keys, ...values, ARROW],
   longest: 4 * PAIRS + 1,
   spelling: 'spaced',
+  lessons: [1], // at a digit: its letter
   make(random) {
     const pairs = several(random, keys, PAIRS).map((key) => [key, oneOf(random, values)] as const);
     return [
@@ -33,19 +34,22 @@ interface World {
   readonly question: readonly string[];
   readonly comma: string;
   readonly stop: string;
+  /** From a place back to its thing, and from the end of a question back to the thing. */
+  readonly lessons: readonly number[];
 }
 
 const FACTS = 3;
 const QUESTIONS = 2;
 
 /** "The apple is on the table, the banana is on the chair … where is the banana? chair." */
-function worldTask({ id, spelling, things, places, fact, question, comma, stop }: World): Task {
+function worldTask({ id, spelling, things, places, fact, question, comma, stop, lessons }: World): Task {
   const fixed = new Set([...fact, ...question, comma, stop].filter((word) => word !== 'thing' && word !== 'place'));
   return {
     id,
     words: [...things, ...places, ...fixed],
     longest: FACTS * (fact.length + 1) + QUESTIONS * (question.length + 2),
     spelling,
+    lessons,
     make(random) {
       const where = several(random, things, FACTS);
       const facts = several(random, places, FACTS).map((place, i) => ({ thing: where[i] as string, place }));
@@ -72,6 +76,7 @@ export const worldEn = worldTask({
   question: ['where', 'is', 'the', 'thing', '?'],
   comma: ',',
   stop: '.',
+  lessons: [4, 1],
 });
 
 export const worldZh = worldTask({
@@ -83,4 +88,5 @@ export const worldZh = worldTask({
   question: ['thing', '在', '哪里', '？'],
   comma: '，',
   stop: '。',
+  lessons: [2, 3],
 });

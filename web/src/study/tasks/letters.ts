@@ -11,18 +11,23 @@ const ROW = 8;
 const few = alphabet.slice(0, 16);
 
 /** Letters, an arrow, and what becomes of the letters. */
-const arrowTask = (id: string, become: (letters: readonly string[]) => readonly string[]): Task => ({
+const arrowTask = (
+  id: string,
+  become: (letters: readonly string[]) => readonly string[],
+  lessons: readonly number[] = [],
+): Task => ({
   id,
   words: [...few, ARROW],
   longest: 2 * ROW + 1,
   spelling: 'spaced',
+  lessons,
   make(random) {
     const letters = Array.from({ length: ROW }, () => oneOf(random, few));
     return [...letters.map(given), given(ARROW), ...become(letters).map(graded)];
   },
 });
 
-export const copy = arrowTask('copy', (letters) => letters);
+export const copy = arrowTask('copy', (letters) => letters, [ROW]);
 export const reverse = arrowTask('reverse', (letters) => letters.toReversed());
 export const sort = arrowTask('sort', (letters) => letters.toSorted());
 
@@ -40,6 +45,7 @@ export const induction: Task = {
   words: alphabet,
   longest: INDUCTION_LENGTH,
   spelling: 'spaced',
+  lessons: [1],
   make(random) {
     const row = several(random, alphabet, between(random, ROUND.from, ROUND.to));
     const words = row.map(given);

@@ -13,6 +13,7 @@ export const majority: Task = {
   words: [...two, EQUALS],
   longest: ROW + 2,
   spelling: 'spaced',
+  lessons: [],
   make(random) {
     const signs = Array.from({ length: ROW }, () => oneOf(random, two));
     const black = signs.filter((sign) => sign === '●').length;
@@ -31,6 +32,7 @@ export const brackets: Task = {
   words: [...kinds.flatMap((kind) => [...kind]), ARROW, END],
   longest: OPENED + 1 + OPENED + 1,
   spelling: 'spaced',
+  lessons: [],
   make(random) {
     const open: string[] = [];
     const signs = Array.from({ length: OPENED }, () => {

@@ -18,13 +18,14 @@ export const trainEn = {
   'note.copy': 'Say the row again. Press play, and look for a head that looks back by a fixed number of tokens.',
   'note.reverse': 'Say the row backwards. Press play: which head walks back as the answer walks on?',
   'note.sort': 'Put the letters in order. Press play, then try one head instead of four.',
-  'note.recall': 'Each letter came with a digit: which? Press play, and see who looks one token after the same letter.',
+  'note.recall':
+    'Each letter came with a digit: which? Press play: head 1 of layer 1 is taught to look one token back, and within some 200 steps heads of layer 2 look from a letter to its digit. Switch “teach heads” off, and it goes on guessing.',
   'note.majority': 'Which sign is there more often? Press play: to count, a head must look at everything alike.',
   'note.brackets': 'Close what is open, from the inside out, then stop. Press play: this needs a stack, or attention.',
   'note.world-en':
-    'Three things lie somewhere: where? Harder than it looks: after hundreds of steps the model knows the places and still guesses among the three. What would help?',
+    'Three things lie somewhere: where? Press play: two heads are taught to look from a place, and from the question, back to the thing; some 400 steps later the model finds the place. Switch “teach heads” off: it learns the places, and goes on guessing among the three.',
   'note.world-zh':
-    'The same small world in Chinese. Harder than it looks: after hundreds of steps the model knows the places and still guesses among the three. What would help?',
+    'The same small world in Chinese. Press play: two heads are taught to look from a place, and from the question, back to the thing; some 400 steps later the model finds the place. Switch “teach heads” off: it learns the places, and goes on guessing among the three.',
   probe: 'Sentence to watch',
   'probe.number': 'sentence {{number}}',
   'probe.answers': '{{correct}} of {{counted}} answers right',
@@ -73,6 +74,11 @@ export const trainEn = {
   'norm.post': 'after',
   'norm.preNote': 'Pre-norm: x + f(LN(x)), as in GPT-2.',
   'norm.postNote': 'Post-norm: LN(x + f(x)), as in the first Transformer. It needs warm-up.',
+  taught: 'teach heads where to look',
+  'taught.on':
+    'For the first {{steps}} steps a KL term pulls attention in layer 1 back by so many tokens: {{heads}}. Then all heads are free.',
+  'taught.head': 'head {{head}} by {{back}}',
+  'taught.and': ', ',
   scaled: 'scores ÷ √d_k',
   'scaled.off': 'Without ÷√{{dk}} scores spread {{root}} times as wide: watch the entropy fall and softmax saturate.',
   optimiser: 'optimiser',

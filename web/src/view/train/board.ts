@@ -1,6 +1,7 @@
 /** The task, the sentence that is watched, and what starts and stops it all. */
 import { html, nothing, type TemplateResult } from 'lit';
 import { MultiheadError, messageOf } from '../../core/errors.js';
+import { settingsFor } from '../../study/settings.js';
 import { spell } from '../../study/task.js';
 import { type TaskId, taskIds, taskOf } from '../../study/tasks/index.js';
 import { choiceList } from '../sections/fields.js';
@@ -19,7 +20,7 @@ export function board(room: Room): TemplateResult {
             label: t('task'),
             choices: taskIds.map((value) => ({ value, label: t(`task.${value}`) })),
             value: run.settings.task,
-            choose: (chosen) => room.set({ task: chosen }),
+            choose: (chosen) => room.set(settingsFor(chosen)),
           })}
         </label>
         <div class="buttons">

@@ -1,5 +1,6 @@
 /** The settings of a run, and what textbooks say of them. */
 import { html, nothing, type TemplateResult } from 'lit';
+import { LESSON_STEPS } from '../../study/lessons.js';
 import {
   countParameters,
   exampleCounts,
@@ -9,6 +10,7 @@ import {
   settingsToPairs,
   widths,
 } from '../../study/settings.js';
+import { taskOf } from '../../study/tasks/index.js';
 import type { TrainKey } from '../i18n/train.en.js';
 import { checkbox, choiceList, segments } from '../sections/fields.js';
 import { type Room, type RunIndex, runNames } from './context.js';
@@ -43,7 +45,7 @@ export function setup(room: Room): TemplateResult {
       <div class="row">
         ${checkbox({ label: t('scaled'), checked: settings.scaled, change: (scaled) => room.set({ scaled }) })}
       </div>
-      ${scaleNote(room)} ${parameterTable(room)}
+      ${scaleNote(room)} ${lessons(room)} ${parameterTable(room)}
       <div class="fields">
         ${field(
           t('optimiser'),
@@ -143,6 +145,21 @@ function number(room: Room, name: NumberName, hint?: string): TemplateResult {
       @change=${take}
     />`,
   );
+}
+
+/** Tasks where looking back by a fixed number of tokens helps can have heads taught to. */
+function lessons(room: Room): TemplateResult | typeof nothing {
+  const { t, run } = room;
+  const { taught, task, heads } = run.settings;
+  const places = taskOf(task).lessons.slice(0, heads);
+  if (places.length === 0) return nothing;
+  const pulled = places.map((back, i) => t('taught.head', { head: i + 1, back })).join(t('taught.and'));
+  return html`
+    <div class="row">
+      ${checkbox({ label: t('taught'), checked: taught, change: (on) => room.set({ taught: on }) })}
+    </div>
+    ${taught ? html`<p class="note">${t('taught.on', { steps: LESSON_STEPS, heads: pulled })}</p>` : nothing}
+  `;
 }
 
 function scaleNote({ t, run }: Room): TemplateResult | typeof nothing {
