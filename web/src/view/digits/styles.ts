@@ -112,18 +112,6 @@ const room = css`
   li span:last-child {
     text-align: end;
   }
-  .bar {
-    block-size: 12px;
-    background: var(--mh-soft);
-    border-radius: 2px;
-  }
-  .bar i {
-    display: block;
-    block-size: 100%;
-    min-inline-size: 1px;
-    border-radius: 2px;
-    background: var(--mh-data);
-  }
   .best {
     font-weight: 700;
   }

@@ -20,5 +20,21 @@ const frame = css`
   }
 `;
 
+/** A probability as the filled part of a bar. */
+const bars = css`
+  .bar {
+    block-size: 12px;
+    border-radius: 2px;
+    background: var(--mh-soft);
+  }
+  .bar i {
+    display: block;
+    block-size: 100%;
+    min-inline-size: 1px;
+    border-radius: 2px;
+    background: var(--mh-data);
+  }
+`;
+
 /** All styles of a room whose own are these. */
-export const roomStyles = (own: CSSResult): CSSResult[] => [colours, text, fields, frame, own, preferences];
+export const roomStyles = (own: CSSResult): CSSResult[] => [colours, text, fields, frame, bars, own, preferences];

@@ -104,18 +104,6 @@ const room = css`
     border-color: var(--mh-accent);
     font-weight: 600;
   }
-  .bar {
-    block-size: 12px;
-    border-radius: 2px;
-    background: var(--mh-soft);
-  }
-  .bar i {
-    display: block;
-    block-size: 100%;
-    min-inline-size: 1px;
-    border-radius: 2px;
-    background: var(--mh-data);
-  }
   .loading {
     display: grid;
     gap: 8px;
