@@ -58,7 +58,7 @@ export const sentence = css`
   .chip .bar {
     display: flex;
     flex-direction: column-reverse;
-    block-size: calc(12px + var(--bar));
+    block-size: calc(14px + var(--bar)); /* the longest bar, and its number above it */
     margin-inline: 3px;
     border-block-end: 1px solid var(--mh-line);
   }
